@@ -31,7 +31,14 @@ from tinkbox.api.tokens import examine_people
 from tinkbox.appliance import BOOT_KEY, REGISTRY, STORE, Appliance, Part, room_on_disk, told_systems
 from tinkbox.boot.http.loaders import load_loaders
 from tinkbox.boot.network.neighbours import most_neighbours
-from tinkbox.data_folder import broken_osie, missing_store, refuse_emptied_store, shut_away
+from tinkbox.data_folder import (
+    broken_osie,
+    missing_registry,
+    missing_store,
+    osie_at_a_glance,
+    refuse_emptied_store,
+    shut_away,
+)
 from tinkbox.door.answers import Answers, limit_answers
 from tinkbox.door.bodies import Bodies, limit_bodies
 from tinkbox.door.connections import (
@@ -94,6 +101,8 @@ from tinkbox.settings.doors import GROUP, NO_GROUP
 from tinkbox.settings.environment import default_data, supervisor_socket
 from tinkbox.store.database import Store
 from tinkbox.store.database import examine as examine_store
+from tinkbox.store.integrity import damage_at_start
+from tinkbox.store.sqlite_errors import damaged_in_use
 
 _log = logging.getLogger(__name__)
 LOCK = "lock"  # below the data folder
@@ -171,10 +180,18 @@ async def serve(settings: Settings, say: Say) -> None:
         refuse_other_file_systems(settings.data / REGISTRY)
         settings = _with_real_folders(settings)
         refuse_emptied_store(settings.data)
-        for line in (*missing_store(settings.data), *(f"wrong: {each}" for each in shut_away(settings.data))):
+        for line in (
+            *missing_store(settings.data),
+            *(
+                f"wrong: {each}"
+                for each in (*missing_registry(settings.data), *shut_away(settings.data), *_damaged_osie(settings.data))
+            ),
+        ):
             say(line)
         refused_writes = RefusedWrites(lambda: datetime.now(UTC))
         store = await Store.open(settings.data / STORE, refused_writes)
+        if damage := await asyncio.to_thread(damage_at_start, settings.data / STORE):
+            say(f"wrong: {damaged_in_use(settings.data / STORE, damage)}")
         try:
             await _run(settings, sockets, store, refused_writes, stop, say)
         finally:
@@ -477,7 +494,9 @@ def _examine_osie(data: Path, named: str, *, needed: bool) -> None:
 def _tree(settings: Settings, sockets: Sockets) -> list[str]:
     """What is served where, for the operator who started it."""
     try:
-        osie = "ready" if osie_images(settings.data / "osie") else "not built yet: tinkbox osie build"
+        built = osie_images(settings.data / "osie")
+        damaged = any(True for _ in osie_at_a_glance(settings.data, _named(settings.data)))
+        osie = "damaged" if damaged else "built" if built else f"not built yet: {_named(settings.data)} osie build"
     except Refusal as refusal:
         osie = str(refusal)
     lines = [
@@ -493,6 +512,18 @@ def _tree(settings: Settings, sockets: Sockets) -> list[str]:
     branches = ["│  " if line.startswith(" ") else "├─ " for line in lines[:-1]]
     shown = [branch + line for branch, line in zip([*branches, "└─ "], lines, strict=True)]
     return [f"tinkbox {__version__}, data in {settings.data}", *shown]
+
+
+def _named(data: Path) -> str:
+    """How a command that works with this data folder begins."""
+    return "tinkbox" if data == default_data() else f"tinkbox --data {shlex.quote(str(data))}"
+
+
+def _damaged_osie(data: Path) -> list[str]:
+    """What is wrong with the OSIEs' files without reading them; that there is no OSIE that can be used is told elsewhere."""
+    with suppress(Refusal):
+        return [*osie_at_a_glance(data, _named(data))]
+    return []
 
 
 def _for_whom(settings: Settings) -> str:
@@ -574,7 +605,7 @@ async def check(settings: Settings, say: Say, file: Path, *, draft: bool = False
     with _noting(wrong):
         load_loaders()
     running, usable = None, False
-    named = "tinkbox" if settings.data == default_data() else f"tinkbox --data {shlex.quote(str(settings.data))}"
+    named = _named(settings.data)
     with _noting(wrong), as_owner(settings.data) as owner:
         if owner:
             say(f"checked for the user {owner}, who owns {settings.data}")
@@ -594,11 +625,12 @@ async def check(settings: Settings, say: Say, file: Path, *, draft: bool = False
             with _noting(wrong):
                 look()
         wrong += shut_away(settings.data)
+        wrong += missing_registry(settings.data)
         for line in missing_store(settings.data):
             say(line)
         if not osie_follows:
             with _noting(wrong):
-                wrong += broken_osie(settings.data)
+                wrong += broken_osie(settings.data, named)
     with _noting(wrong), tried(settings, running) as trial:
         if running is not None:
             say(f"tinkbox runs already with this data folder (pid {running}): its ports were not tried")

@@ -20,7 +20,9 @@ from tinkbox.api.routes import OperatorDoor
 from tinkbox.api.tokens import People, read_people
 from tinkbox.boot.dhcp.address_probe import Prober
 from tinkbox.boot.dhcp.boot_server import BootServer
+from tinkbox.boot.dhcp.other_appliances import OtherAppliances
 from tinkbox.boot.dhcp.other_servers import other_servers_on
+from tinkbox.boot.dhcp.own_addresses import taken_addresses
 from tinkbox.boot.dhcp.rate_limit import RateLimit
 from tinkbox.boot.dhcp.server import DhcpServer
 from tinkbox.boot.dhcp.unheard import DhcpArrivals
@@ -31,10 +33,12 @@ from tinkbox.boot.http.kernel_command_line import SYSLOG_PORT
 from tinkbox.boot.http.loaders import load_loaders
 from tinkbox.boot.network.bytes_sent import bytes_sent
 from tinkbox.boot.network.neighbours import Neighbours
+from tinkbox.boot.network.refused_replies import Refusals
 from tinkbox.boot.syslog import SyslogServer
 from tinkbox.boot.tftp.files import TftpFiles
 from tinkbox.boot.tftp.server import TftpServer
 from tinkbox.boot.tftp.transfer_room import TransferRoom
+from tinkbox.disk_room import free_in
 from tinkbox.door.connections import THIS_HOST
 from tinkbox.door.local_users import user_holder
 from tinkbox.door.reading_pace import ReadingPace
@@ -101,15 +105,18 @@ from tinkbox.store.database import Store
 from tinkbox.store.integrity import damage_of
 from tinkbox.vital_sources import (
     DamagedImages,
+    damage,
     engine_trouble,
     first_refused,
     first_unkept,
     newest_time,
     osie_files,
     other_versions,
+    own_interfaces,
     ports_for_machines,
 )
 from tinkbox.vitals.gathering import Gatherer, Sources
+from tinkbox.vitals.host_watch import HostSources, HostWatch
 from tinkbox.vitals.time_servers import offset
 from tinkbox.wire.dhcp.other_server_config import foreign_lines
 from tinkbox.wire.dhcp.pxe import BootService
@@ -177,9 +184,19 @@ class Appliance:
         self.engine = Engine(store, around, _said(settings, sockets))
         self.engine.disk.count(Stored.IMAGES, self._share_of_images)
 
+        self._refusals = Refusals(_now)
+        self._others = OtherAppliances(_now)
+        self._own = {each.interface.name: each.interface.address for each in sockets.networks}
+        self._host_watch = HostWatch(
+            [*self._own],
+            HostSources(
+                taken=partial(taken_addresses, self._prober, self._own), refused_replies=self._refusals.look,
+                appliances=self._others.all, database=store.lost,
+            ),
+        )  # fmt: skip
         self._arrivals: list[DhcpArrivals] = []
         self.vitals = Gatherer(
-            [(each.interface.name, each.interface.address) for each in sockets.networks],
+            [*own_interfaces(sockets.networks)],
             [*ports_for_machines(sockets.networks)],
             self._vital_sources(),
             _now,
@@ -189,7 +206,14 @@ class Appliance:
         # What is wrong, and since when.
         self._osie = partial(osie_images, settings.data / "osie")
         self._doctor = self._examiner()
-        self.rounds = Rounds(self._doctor.round, self._doctor.listen, store, self.engine.wakeups, _now)
+        self.rounds = Rounds(
+            self._doctor.round,
+            self._doctor.listen,
+            store,
+            self.engine.wakeups,
+            _now,
+            ready=lambda: self.vitals.is_complete,
+        )
 
         # Services on this host's own engine.
         self.docker = DockerRuntime(settings.docker)
@@ -199,6 +223,7 @@ class Appliance:
     async def load(self) -> list[str]:
         """Take over what is stored; returns what does not fit together any more.  Raises Unavailable when the store is."""
         wrong = await self.engine.load()
+        await self.rounds.recall()  # so that nobody is told that all is well before the first round
         self._host = ServiceHost(
             self.docker,
             LocalHostLink(self.engine.services),
@@ -218,6 +243,7 @@ class Appliance:
             self._images.run,
             self._upstreams.run,
             self.vitals.run,
+            self._host_watch.run,
             self.rounds.run,
             self.rounds.listen,
         ]
@@ -250,19 +276,22 @@ class Appliance:
                 transfers,
                 self.host_at,
                 single_port=settings.node.tftp_single_port,
+                refusals=self._refusals,
             ).serve
         ]
         if at.dhcp is not None:
             server = DhcpServer(
                 at.dhcp, name, self.engine.booting, self.engine.leases, self._prober, service, rate_limit,
-                self._room(ADDRESS_PROBES),
+                self._room(ADDRESS_PROBES), self._refusals, self._others,
             )  # fmt: skip
             parts.append(server.serve)
             arrivals = DhcpArrivals(name, at.interface.address, at.interface.network, lambda: server.delivered, _now)
             self._arrivals.append(arrivals)
             parts.append(arrivals.run)
         if at.boot_server is not None:
-            parts.append(BootServer(at.boot_server, name, self.engine.booting, service, rate_limit).serve)
+            parts.append(
+                BootServer(at.boot_server, name, self.engine.booting, service, rate_limit, self._refusals).serve
+            )
         if at.syslog is not None:
             parts.append(SyslogServer(at.syslog, self.engine.booting.at, self.engine.syslog).serve)
         if at.names is not None:
@@ -353,7 +382,7 @@ class Appliance:
 
     def free(self) -> int:
         """The bytes that are free where the data folder is."""
-        return shutil.disk_usage(self._settings.data).free
+        return free_in(self._settings.data)
 
     def _sent(self) -> int:
         """The bytes that went out on the provisioning interfaces since the host started: boot files, images, all of it."""
@@ -397,6 +426,8 @@ class Appliance:
             unheard=lambda: [each.found for each in self._arrivals if each.found is not None],
             time=partial(offset, _now, lambda: secrets.token_bytes(8)),
             refused=partial(first_refused, self.refused_writes),
+            damage=partial(damage, self.refused_writes),
+            host=self._host_watch.look,
         )
 
     def _examiner(self) -> Examiner:
@@ -410,7 +441,7 @@ class Appliance:
             self.engine.machines,
             self.engine.seen,
             premises,
-            ask=partial(other_servers_on, [each.interface.name for each in self._sockets.networks], _new_identity),
+            ask=partial(other_servers_on, [*self._own], _new_identity, addresses=self._own),
             osie=lambda: [_size(each) for each in self._osie()],
             inventory=self._inventory,
             firmware_traits=self.engine.firmware_knowledge.firmware_traits,
@@ -559,7 +590,7 @@ def _room_of_images(settings: Settings) -> RegistryRoom:
     folder = settings.data / REGISTRY
     keep_free = settings.retention.of.fitted(room_on_disk(settings.data)).keep_free
     reserve = settings.images.reserve_on(room_on_disk(folder if folder.exists() else settings.data), keep_free)
-    return RegistryRoom(free=lambda: shutil.disk_usage(folder).free, reserve=reserve, most=settings.images.most)
+    return RegistryRoom(free=lambda: free_in(folder), reserve=reserve, most=settings.images.most)
 
 
 def room_on_disk(place: Path) -> int:

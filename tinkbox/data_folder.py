@@ -14,7 +14,7 @@ from tinkbox.model.errors import Unavailable
 from tinkbox.model.images.references import ALGORITHMS
 from tinkbox.osie.image import images as osie_images
 from tinkbox.vital_sources import osie_files
-from tinkbox.vitals.file_digests import FileDigests
+from tinkbox.vitals.file_digests import FileDigests, glance
 
 _BLOBS: Final = tuple(f"{REGISTRY}/blobs/{each}" for each in ALGORITHMS)
 _FOLDERS: Final = (
@@ -51,6 +51,15 @@ def missing_store(data: Path) -> Iterator[str]:
         )
 
 
+def missing_registry(data: Path) -> Iterator[str]:
+    """A warning where the registry's folder is gone from a folder that had an appliance."""
+    if _had_appliance(data) and not os.path.lexists(data / REGISTRY):
+        yield (
+            f"{data} had an appliance, and its folder {REGISTRY} is gone: this begins anew, without any image. If that is wrong, stop "
+            f"tinkbox and put the folder back as {data / REGISTRY}, from where it was moved to or from a backup"
+        )
+
+
 def shut_away(data: Path) -> Iterator[str]:
     """The folders and files of ours that the present user may not use because of their modes; those of links are left out."""
     for names, wanted, letters in ((_FOLDERS, stat.S_IRWXU, "rwx"), (_FILES, stat.S_IRUSR | stat.S_IWUSR, "rw")):
@@ -62,15 +71,25 @@ def shut_away(data: Path) -> Iterator[str]:
                 )
 
 
-def broken_osie(data: Path) -> Iterator[str]:
-    """What is not as it was built in the OSIEs; it reads all of them.  Raises Unavailable or Invalid as they are read."""
+def broken_osie(data: Path, named: str = "tinkbox") -> Iterator[str]:
+    """What is not as it was built in the OSIEs; it reads all of them.  Raises Unavailable or Invalid as they are read.
+
+    `named` is how a command that works with this folder begins.
+    """
     folder = data / "osie"
     if os.path.lexists(folder) and not folder.is_dir():
         what = f"a link to {folder.readlink()}, which is not there" if folder.is_symlink() else "no folder"
-        raise Unavailable(f"{folder} is {what}: move it away, and build the OSIE again with `tinkbox osie build`")
+        raise Unavailable(f"{folder} is {what}: move it away, and build the OSIE again with `{named} osie build`")
     described = [*osie_files(folder, partial(osie_images, folder))]
     for each in FileDigests(time.monotonic, rest=_unrested).look(described):
-        yield f"the OSIE's {each.path}: {each.how}: build it again with `tinkbox osie build`"
+        yield f"the OSIE's {each.path}: {each.how}: build it again with `{named} osie build`"
+
+
+def osie_at_a_glance(data: Path, named: str) -> Iterator[str]:
+    """The same, as far as names and sizes tell; it reads none of them."""
+    folder = data / "osie"
+    for each in glance(osie_files(folder, partial(osie_images, folder))):
+        yield f"the OSIE's {each.path}: {each.how}: build it again with `{named} osie build`"
 
 
 def _unrested(_: float) -> None:

@@ -46,8 +46,10 @@ class RefusedWrites:
         self._standing: dict[str, _Standing] = {}
         self._turn = threading.Lock()
 
-    def refuse(self, what: str, text: str, takes_again: Callable[[], Awaitable[bool]]) -> None:
-        """Note that `what` was not written; `takes_again` tries later whether it could be now."""
+    def refuse(
+        self, what: str, text: str, takes_again: Callable[[], Awaitable[bool]], said: str = "writes are refused"
+    ) -> None:
+        """Note that `what` was not written; `takes_again` tries later whether it could be now, `said` begins the log's line."""
         now = self._clock()
         with self._turn:
             known = self._standing.get(what)
@@ -55,7 +57,7 @@ class RefusedWrites:
             refused = RefusedWrite(since=since, what=what, text=text)
             self._standing[what] = _Standing(refused, takes_again)
         if known is None:
-            _log.error("writes are refused: %s", refused.text, extra={"action": "disk.refused"})
+            _log.error("%s: %s", said, refused.text, extra={"action": "disk.refused"})
 
     @property
     def all(self) -> tuple[RefusedWrite, ...]:

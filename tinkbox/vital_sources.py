@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
+from ipaddress import IPv4Interface
 from pathlib import Path
 from typing import Final
 
@@ -16,9 +17,10 @@ from tinkbox.refused_writes import RefusedWrites
 from tinkbox.registry.storage import ImageStore
 from tinkbox.runtime import EngineAway
 from tinkbox.runtime.docker import DockerRuntime
-from tinkbox.store.database import DATABASE, Store
+from tinkbox.store.database import DAMAGED, DATABASE, Store
 from tinkbox.vitals.file_digests import DescribedFile
 from tinkbox.vitals.filter_rules import Port
+from tinkbox.vitals.interfaces import OwnInterface, bound_number
 
 # To name the images of damaged blobs costs the more the more images there are: without news it is done so often, in seconds.
 _NAMED_EVERY: Final = 300.0
@@ -40,6 +42,17 @@ def ports_for_machines(networks: Sequence[Listening]) -> Iterator[Port]:
                 protocol=protocol,
                 what=what,
             )
+
+
+def own_interfaces(networks: Sequence[Listening]) -> Iterator[OwnInterface]:
+    """The provisioning interfaces, with what our sockets there are bound to."""
+    for each in networks:
+        at = each.interface
+        yield OwnInterface(
+            name=at.name,
+            address=IPv4Interface((at.address, at.network.prefixlen)),
+            bound=bound_number(each.tftp),
+        )
 
 
 def osie_files(folder: Path, images: Callable[[], Sequence[OsieImage]]) -> Iterator[DescribedFile]:
@@ -64,12 +77,17 @@ async def newest_time(store: Store) -> datetime | None:
 
 def first_refused(writes: RefusedWrites) -> tuple[str, datetime] | None:
     """The write that the disk refuses longest, and since when."""
-    return next(((each.text, each.since) for each in writes.all), None)
+    return next(((each.text, each.since) for each in writes.all if each.what != DAMAGED), None)
+
+
+def damage(writes: RefusedWrites) -> str:
+    """What SQLite said where the database could not be read or written because it is damaged; empty: it never was."""
+    return next((each.text for each in writes.all if each.what == DAMAGED), "")
 
 
 def first_unkept(writes: RefusedWrites) -> tuple[datetime, str] | None:
     """Since when, and why, what machines hand in cannot be kept."""
-    return next(((each.since, each.text) for each in writes.all if each.what in (DATABASE, HANDED_IN)), None)
+    return next(((each.since, each.text) for each in writes.all if each.what in (DATABASE, DAMAGED, HANDED_IN)), None)
 
 
 class DamagedImages:

@@ -5,16 +5,16 @@ most frequent are.
 Rule 2: what can go down is a gauge; what is called `…_total` counts from the start of the process.
 """
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
+from types import MappingProxyType
 
 from tinkbox import __version__
 from tinkbox.engine.doctor.doctor import RULES
 from tinkbox.engine.views.metrics import BOUNDS, Durations, Figures, Waiting
 from tinkbox.model.boot import Stage
 from tinkbox.model.breakpoint import Kind, Verb
-from tinkbox.model.diagnosis import Diagnosis, Gravity
+from tinkbox.model.diagnosis import Gravity
 from tinkbox.model.disk_usage import DiskUsage
 from tinkbox.model.limits import Standing as Taken
 from tinkbox.model.reasons import Reason, is_reason, known
@@ -46,12 +46,13 @@ def page(
     answers: Answers,
     limits: Sequence[Taken] = (),
     refused_tokens: int = 0,
-    conditions: Sequence[Diagnosis] = (),
+    conditions: Mapping[tuple[str, Gravity], int] = MappingProxyType({}),
 ) -> str:
     """The whole page.
 
     `answers` are those of the node door (`door.request_counts`), `limits` what is taken of each, `refused_tokens` how
-    many were shown that are not valid, `conditions` what the doctor's rounds found.
+    many were shown that are not valid, `conditions` how many the doctor's rounds
+    found by rule and gravity.
     """
     tally = figures.tally
     ended = [Standing(state=state, reason=reason, number=number) for (state, reason), number in tally.ended.items()]
@@ -218,10 +219,9 @@ def _disk(disk: DiskUsage) -> Iterator[str]:
     )  # fmt: skip
 
 
-def _conditions(conditions: Sequence[Diagnosis]) -> Iterator[str]:
-    numbers = Counter((each.rule, each.gravity) for each in conditions)
+def _conditions(conditions: Mapping[tuple[str, Gravity], int]) -> Iterator[str]:
     # Every rule is there, be it as 0: what watches it sees it go back.
-    numbers.update({(rule.name, gravity): 0 for rule in RULES for gravity in SHOWN})
+    numbers = {**{(rule.name, gravity): 0 for rule in RULES for gravity in SHOWN}, **conditions}
     yield from _family(
         "tinkbox_condition", "gauge", "What is wrong now with the appliance, its machines and workflows, by the doctor's rule.",
         [({"rule": rule, "gravity": gravity.value}, number) for (rule, gravity), number in sorted(numbers.items())],

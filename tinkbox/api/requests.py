@@ -216,6 +216,15 @@ def says_yes(request: web.Request, name: str) -> bool:
     return given.lower() in YES
 
 
+def choice(request: web.Request, declared: Parameter, default: str) -> str:
+    """Which of its words a name of the query has, `default` when it is not there; raises Invalid for another one."""
+    expect(request, declared.name, declared.kind)
+    given = request.query.get(declared.name, default)
+    if given not in declared.kind:
+        raise Invalid(f"{declared.name} is one of {', '.join(declared.kind)}, not {quoted(given)}")
+    return given
+
+
 def to_change(request: web.Request) -> ToChange:
     """What a key is looked up for; raises Invalid."""
     expect(request, TO_CHANGE.name, ToChange)

@@ -115,9 +115,12 @@ def add_selector(verb: argparse._ActionsContainer, about: str, *spellings: str) 
 
 
 def add_listing(
-    verb: argparse.ArgumentParser, keys: str = "", kind: str = "KEY", about: str = ""
+    verb: argparse.ArgumentParser, keys: str = "", kind: str = "KEY", about: str = "", quiet: str = "ids only"
 ) -> argparse.ArgumentParser:
-    """The flags of what shows documents (`output.formats`); `keys`, `kind` and `about` are as for `add_shown_keys`."""
+    """The flags of what shows documents (`output.formats`); `keys`, `kind` and `about` are as for `add_shown_keys`.
+
+    `quiet` says what `-q` prints.
+    """
     if keys:
         add_shown_keys(verb, keys, kind, about)
     add_format(verb)
@@ -130,7 +133,7 @@ def add_listing(
         help="the same as -o wide",
     )
     verb.add_argument("--no-headers", action="store_true", help="no line of headings")
-    verb.add_argument("-q", "--quiet", action="store_true", help="ids only")
+    verb.add_argument("-q", "--quiet", action="store_true", help=quiet)
     add_times(verb)
     return verb
 

@@ -118,12 +118,16 @@ class NodeDoor:
         # Nobody settles what is missing for a word that may be lost: an appliance that does not know it is left alone.
         await NodeDoor._exchange(self, "POST", path, encode_telling(telling).encode(), REQUEST_SECONDS)
 
-    async def orders(self, attempt: str, seen: str) -> Orders | None:
+    async def orders(self, attempt: str, seen: str, engine_away: float = 0.0) -> Orders | None:
         """Wait for other orders than those of this mark; None when there are none yet.
+
+        It tells for how many seconds the machine's engine does not answer.
 
         Raises Conflict or NotFound when the attempt is over on the appliance.
         """
-        path = f"/worker/attempts/{attempt}/orders?seen={seen}"
+        path = f"/worker/attempts/{attempt}/orders?seen={seen}" + (
+            f"&engine_away={engine_away:.0f}" if engine_away else ""
+        )
         answer = await self._send("GET", path, seconds=POLL_TIMEOUT_SECONDS)
         return decode_orders(answer) if answer else None
 

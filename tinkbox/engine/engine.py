@@ -64,7 +64,7 @@ from tinkbox.model.disk_usage import Stored
 from tinkbox.model.errors import Remarks
 from tinkbox.model.hardware import Hardware, MacAddress
 from tinkbox.model.images.standing import StandingOf
-from tinkbox.model.leases import Subnet
+from tinkbox.model.leases import Lease, Subnet
 from tinkbox.model.limits import RENDERINGS, Limits
 from tinkbox.model.retention import Retention
 from tinkbox.model.session import TpmRule
@@ -158,7 +158,7 @@ class Engine:
             reserved=(settings.names.name, settings.names.address),
         )  # fmt: skip
         addressing = Addressing(mode=settings.mode, subnets=settings.subnets, own=settings.own)
-        self.remarks_on_machine = remarks_on_machine = partial(_remarks_on, addressing)
+        self.remarks_on_machine = remarks_on_machine = partial(_remarks_on, addressing, self._lease_at)
         self.additions = Additions(store, machines, addressing, around.answers, clock)
         self.machine_changes = MachineChanges(store, machines, self.additions, clock)
         rehearsals = Rehearsals()
@@ -287,6 +287,9 @@ class Engine:
             parts.append(self.discovery.watch)
         return parts
 
+    def _lease_at(self, address: IPv4Address) -> Lease | None:
+        return self.leases.lease_at(address)
+
     async def save(self) -> None:
         """Save what waits to be saved in batches; raises Unavailable when that cannot be."""
         for save in (
@@ -307,6 +310,6 @@ class Engine:
         return Credential(server=server, registry=registry, worker=worker, token=ticket)
 
 
-def _remarks_on(addressing: Addressing, machine: Hardware) -> Remarks:
+def _remarks_on(addressing: Addressing, lease_at: Callable[[IPv4Address], Lease | None], machine: Hardware) -> Remarks:
     """What there is to say of a machine's document, its addresses, and its texts for cloud-init; raises Invalid."""
-    return machine.remarks + Remarks(notes=tuple(notes_on(machine, addressing))) + check_texts(machine)
+    return machine.remarks + Remarks(notes=tuple(notes_on(machine, addressing, lease_at))) + check_texts(machine)

@@ -39,12 +39,12 @@ def likeness(one: MacAddress, other: MacAddress) -> Likeness | None:
 def alike(mac: MacAddress) -> Iterator[MacAddress]:
     """All MACs that are like this one, about two hundred, each once."""
     places = [place for place, letter in enumerate(mac) if letter != ":"]
-    found = {_with(mac, {place: digit}) for place in places for digit in _DIGITS}
-    found |= {_with(mac, {first: mac[second], second: mac[first]}) for first, second in pairwise(places)}
+    found = {f"{mac[:place]}{digit}{mac[place + 1 :]}" for place in places for digit in _DIGITS}
+    for first, second in pairwise(places):
+        letters = list(mac)
+        letters[first], letters[second] = mac[second], mac[first]
+        found.add("".join(letters))
     last = int(mac[-2:], 16)
     found |= {f"{mac[:-2]}{each:02x}" for each in range(max(0, last - _PORTS), min(255, last + _PORTS) + 1)}
-    yield from sorted(map(MacAddress, found - {mac}))
-
-
-def _with(mac: str, letters: dict[int, str]) -> str:
-    return "".join(letters.get(place, letter) for place, letter in enumerate(mac))
+    # Of thousands of machines that wait, so without a look at what cannot be otherwise.
+    yield from (MacAddress.from_bytes(bytes.fromhex(each.replace(":", ""))) for each in sorted(found - {mac}))

@@ -6,7 +6,7 @@ They are events of no workflow: `workflow_id` is empty.
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from tinkbox.model.diagnosis import Diagnosis
+from tinkbox.model.diagnosis import Diagnosis, Gravity
 from tinkbox.model.text import shortened
 from tinkbox.model.workflow import Event
 
@@ -31,9 +31,31 @@ def began(found: Diagnosis, subject: str) -> dict[str, object]:
     }
 
 
-def over(rule: str, subject: str, cause: str, lasted: int) -> dict[str, object]:
-    """It is over after it `lasted` so many seconds."""
-    return {"rule": rule, "subject": subject, "message": shortened(cause, LONGEST), "lasted": lasted}
+def over(rule: str, subject: str, gravity: Gravity, cause: str, lasted: int) -> dict[str, object]:
+    """It is over after it `lasted` so many seconds, until it was found for the last time."""
+    return {
+        "rule": rule,
+        "subject": subject,
+        "gravity": str(gravity),
+        "message": shortened(cause, LONGEST),
+        "lasted": lasted,
+    }
+
+
+def recalled(event: Event) -> Diagnosis:
+    """The condition that an event tells the beginning of, as it was found before the appliance started anew."""
+    gravity, evidence = _text(event.data, "gravity"), event.data.get("evidence")
+    return Diagnosis(
+        rule=_text(event.data, "rule"),
+        gravity=Gravity(gravity) if gravity in [*Gravity] else Gravity.SUSPECT,
+        cause=_text(event.data, "message"),
+        evidence=(
+            *(map(str, evidence) if isinstance(evidence, list) else ()),
+            "that was before tinkbox started anew; it was not examined since",
+        ),
+        remedy=_text(event.data, "remedy"),
+        subject=_text(event.data, "subject"),
+    )
 
 
 def lasting(events: Iterable[Event]) -> dict[Identity, Event]:

@@ -256,7 +256,10 @@ class Reason(StrEnum):
             "the Docker engine on the machine does not answer: an action that was not begun waits 30 seconds for it, one that "
             "runs until its time is over"
         ),
-        "look at the machine's console for what happened to the engine; booting the machine again starts a new one",
+        (
+            "of a machine look at its console for what happened to the engine: booting it again starts a new one; of the appliance "
+            "ask `systemctl status docker`"
+        ),
     )
     ENGINE_RESTARTED = (
         "EngineRestarted",
@@ -316,7 +319,10 @@ class Reason(StrEnum):
         "ServiceNotReady",
         Giver.APPLIANCE,
         "a service of the workflow was not ready within its `timeout`; the message has its last lines",
-        "read what it printed: tinkbox service logs; raise its timeout if it only needs longer",
+        (
+            "where the message names the container engine, start that on the host of the service: `systemctl status docker`; else "
+            "read what it printed: tinkbox service logs; raise its timeout if it only needs longer"
+        ),
     )
     SERVICE_FAILED = (
         "ServiceFailed",

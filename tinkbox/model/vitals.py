@@ -8,21 +8,32 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from ipaddress import IPv4Address
 
+from tinkbox.model.host_vitals import HostVitals
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attachment:
     """A provisioning interface as it is now, and the `address` that the appliance has there since its start.
 
     `present` tells whether the host has it, `up` whether it is switched on, `carrier` whether its cable or its bridge has
-    a link (None: that is not told).  `addresses` are those that it has now.
+    a link (None: that is not told).  `addresses` are those that it has now, and `prefix` is the length of our network's.
+    `index` is its number in the kernel, and `bound` that of the interface to which our sockets are bound (0: that is not known).
     """
 
     interface: str
     address: IPv4Address
     present: bool
+    prefix: int = 24
+    index: int = 0
+    bound: int = 0
     up: bool = False
     carrier: bool | None = None
     addresses: frozenset[IPv4Address] = frozenset()
+
+    @property
+    def recreated(self) -> bool:
+        """Whether it was deleted and created again: what our sockets are bound to is there no more."""
+        return bool(self.present and self.index and self.bound and self.index != self.bound)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,7 +113,7 @@ class Vitals:
     """`at` is when the last of them was measured.
 
     `shut_ports` are told by the rules of the firewall, `unheard` by what comes in.  `damaged_osie` are files of an OSIE,
-    `damaged_images` are images by their names, and `registry` is why images cannot be used as a whole.  `database` is what its last check found; `refused_write` is the last write that the disk refused, until one
+    `damaged_images` are images by their names, and `registry` is why images cannot be used as a whole.  `database` is what SQLite found, in its last check or when it was asked; `refused_write` is the last write that the disk refused, until one
     succeeded, since `refused_since`.  `engine` is why this host's container engine does not answer, where services run on it.
     `unexamined` says what was not looked at, each with its reason.
     """
@@ -121,4 +132,5 @@ class Vitals:
     refused_since: datetime | None = None
     engine: str = ""
     other_versions: tuple[OtherVersion, ...] = ()
+    host: HostVitals | None = None
     unexamined: Mapping[str, str] = field(default_factory=dict)

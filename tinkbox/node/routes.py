@@ -41,6 +41,7 @@ from tinkbox.wire.messages.worker import (
 from tinkbox.wire.polling import ORDERS_SECONDS, POLL_SECONDS
 
 MAX_DIGITS = 12
+MAX_SECONDS_DIGITS = 6
 MAX_TROUBLE = 4096  # bytes of what an OSIE tells, of which so many characters are kept
 MAX_SAID = 300
 _PART = re.compile("[a-z]{1,20}")
@@ -140,6 +141,7 @@ class _WorkerDoor:
 
     async def orders(self, request: web.Request) -> web.Response:
         worker, token, seen = self._worker(request), request.match_info["token"], request.query.get("seen", "")
+        self._attempts.engine_is_away(worker, _seconds(request.query.get("engine_away", "")))
 
         async def news() -> Orders | None:
             orders = await self._breakpoints.orders(worker, token)
@@ -212,6 +214,11 @@ class _WorkerDoor:
 
     def _worker(self, request: web.Request) -> str:
         return worker_of(request, self._authenticate)
+
+
+def _seconds(told: str) -> int:
+    """A number of seconds that a worker told; 0 for what is none."""
+    return int(told) if told.isascii() and told.isdecimal() and len(told) <= MAX_SECONDS_DIGITS else 0
 
 
 def _offered(offer: Offer | None) -> web.Response:

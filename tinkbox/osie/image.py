@@ -119,4 +119,9 @@ def images(folder: Path) -> list[OsieImage]:
     Raises Unavailable, with the way out, where this user cannot read one, and Invalid as `read` does.
     """
     _refuse_unreadable(folder)
-    return [read(path.parent) for path in sorted(folder.glob(f"[!.]*/{DESCRIPTION}"))]
+    found = [read(path.parent) for path in sorted(folder.glob(f"[!.]*/{DESCRIPTION}"))]
+    if not found and (orphan := next(iter(sorted(folder.glob(f"[!.]*/{FILES[0]}"))), None)) is not None:
+        raise Invalid(
+            f"{orphan.parent / DESCRIPTION} is missing beside {FILES[0]}: put it back, or build the OSIE again with `tinkbox osie build`"
+        )
+    return found

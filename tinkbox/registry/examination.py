@@ -30,12 +30,15 @@ class Examination:
 
     def damaged(self) -> frozenset[str]:
         """The digests that are known to be damaged, after a pass that looks at files and hashes some of them."""
+        returned = self._blobs.returned()
         found = {each for each in self._found if self._blobs.damaged_at(each) is not None}
         digests = [*self._blobs]
         looked_at = digests[self._next : self._next + FILES_AT_ONCE]
         self._next = self._next + FILES_AT_ONCE if self._next + FILES_AT_ONCE < len(digests) else 0
-        changed, stale = list[str](), list[str]()
+        changed, stale = [*returned], list[str]()
         for digest in looked_at:
+            if digest in returned:
+                continue
             if self._blobs.damaged_at(digest) is not None:
                 found.add(digest)
             elif not self._blobs.is_unchanged(digest):

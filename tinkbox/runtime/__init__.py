@@ -169,6 +169,9 @@ class Containers(Protocol):
 class Runtime(Containers, Protocol):
     """An engine that runs actions."""
 
+    async def version(self) -> str:
+        """The engine's version."""
+
     async def shares_mounts(self) -> bool:
         """Whether the engine sees what is mounted on this machine: it may live in a mount namespace of its own."""
 

@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import NoReturn, Self, TypeVar
 
 from tinkbox.model.errors import Unavailable
+from tinkbox.model.host_vitals import LostDatabase
 from tinkbox.refused_writes import RefusedWrites, has_room
 from tinkbox.store.counts import FigureTable
 from tinkbox.store.declarations import DeclarationTable
@@ -45,6 +46,7 @@ from tinkbox.store.listed_templates import ListedTemplateTable
 from tinkbox.store.machine_work import MachineWorkTable
 from tinkbox.store.metadata import MetadataTable
 from tinkbox.store.notes import NoteTable, RetirementTable
+from tinkbox.store.open_file import DatabaseFile
 from tinkbox.store.output import SERVICE_RUNS, OutputTable
 from tinkbox.store.queues import QueueTable
 from tinkbox.store.rollouts import RolloutTable
@@ -65,6 +67,7 @@ _ANY_TABLE = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT L
 # nothing is left in them that was deleted, such as secrets.
 REWRITTEN = 13
 DATABASE = "the database"  # among what is not written
+DAMAGED = "the damaged database"  # there as well: its disk is not what refuses
 T = TypeVar("T")
 C = TypeVar("C", bound=ConnectionThread)
 
@@ -166,9 +169,10 @@ class _Refusals:
     def of(self, error: sqlite3.Error, *, doing: str) -> Unavailable:
         """The refusal where the file could not be "read" or "written"."""
         refusal = in_use(self._path, error, doing=doing)
-        if doing == WRITTEN or is_damage(error):
-            takes_again = _never if is_damage(error) else self.takes_again
-            self._refused_writes.refuse(DATABASE, str(refusal), takes_again)
+        if is_damage(error):
+            self._refused_writes.refuse(DAMAGED, f"{error} ({self._path})", _never, "the database is damaged")
+        elif doing == WRITTEN:
+            self._refused_writes.refuse(DATABASE, str(refusal), self.takes_again)
         return refusal
 
 
@@ -252,8 +256,9 @@ def _carry_out(connection: sqlite3.Connection, tables: Tables, asked: Asked) -> 
 class Store:
     """The appliance's memory, made by `Store.open`."""
 
-    def __init__(self, writer: _Writer, reader: _Reader, long_reader: _Reader) -> None:
+    def __init__(self, writer: _Writer, reader: _Reader, long_reader: _Reader, file: DatabaseFile) -> None:
         self._writer = writer
+        self._file = file
         self._reader = reader
         self._long_reader = long_reader
         self._closed = False
@@ -283,7 +288,7 @@ class Store:
             if isinstance(error, sqlite3.Error):
                 raise at_start(path, error) from None
             raise
-        store = cls(writer, reader, long_reader)
+        store = cls(writer, reader, long_reader, DatabaseFile(path))
         refusals.takes_again = partial(store._takes_writes, path)
         return store
 
@@ -297,8 +302,9 @@ class Store:
         """Run one use-case as a transaction and return its value once it is on disk.
 
         What it raises undoes its own changes and nothing else.  Raises Unavailable when the disk
-        refuses.
+        refuses, and where the file was deleted or replaced: what is written to it then is lost.
         """
+        self._file.refuse_lost()
         return await self._open(self._writer).ask(use_case, Kind.CHANGE)
 
     async def look(self, question: UseCase[T]) -> T:
@@ -319,6 +325,10 @@ class Store:
     async def read_long(self, question: UseCase[T]) -> T:
         """As `read`, for questions that last: those of `read` do not wait for them."""
         return await self._open(self._long_reader).ask(question, Kind.LOOK)
+
+    def lost(self) -> LostDatabase | None:
+        """What became of the file, where its path leads to it no more."""
+        return self._file.lost()
 
     async def close(self) -> None:
         """Close all connections; whoever still waits is told that the store is gone."""

@@ -9,6 +9,18 @@ from typing import Final
 _MOST: Final = 3
 
 
+# A file of so many bytes at most is looked through in a tenth of a second.
+_SMALL: Final = 32 << 20
+
+
+def damage_at_start(path: Path) -> str:
+    """As `damage_of`, of a file that is small enough to be looked through before anything is served; of a larger one nothing."""
+    try:
+        return damage_of(path) if path.stat().st_size <= _SMALL else ""
+    except OSError:
+        return ""
+
+
 def damage_of(path: Path) -> str:
     """What SQLite finds wrong with the pages of a file, in one line; empty: nothing.  It reads the whole file."""
     try:

@@ -52,8 +52,13 @@ def in_use(path: Path, error: sqlite3.Error, *, doing: str) -> Unavailable:
     """What to say where a file cannot be read or written that was open already: `doing` is READ or WRITTEN."""
     code = _code(error)
     if code in _DAMAGED:
-        return Unavailable(f"the store {path} is damaged ({error}): stop tinkbox, then {_rescue(path)}")
+        return Unavailable(damaged_in_use(path, str(error)))
     return Unavailable(f"the store cannot be {doing} ({error}): {_remedy(path, code)}, then try again")
+
+
+def damaged_in_use(path: Path, why: str) -> str:
+    """What to say of a damaged file that is used; `why` is what SQLite found."""
+    return f"the store {path} is damaged ({why}): stop tinkbox, then {_rescue(path)}"
 
 
 def at_start(path: Path, error: sqlite3.Error) -> Unavailable:

@@ -96,7 +96,9 @@ def why(row: Row, now: datetime | None) -> str:
     """
     machine, work, stage = row.machine, row.work, clean(row.machine.stage)
     if isinstance(row.line, StrangerLine):
-        return _sentence(stage, clean(row.line.stalled), clean(row.line.detail))
+        seen = _sentence(stage, clean(row.line.stalled), clean(row.line.detail))
+        found = clean(row.line.diagnosis).rstrip(".")
+        return f"{found} ({seen})" if found else seen
     if machine.lost:
         return clean(machine.lost)
     if row.standing is Standing.PARKED:

@@ -314,7 +314,9 @@ def _about(row: Row, now: datetime, width: int) -> Iterator[Line]:
         keys = "if its machine does not answer, a cancels the workflow"
         keys = keys if is_decided else "s opens a shell in it; c continues, r retries, a aborts"
         yield from wrapped(keys, width, "  ", "bold yellow")
-    if isinstance(row.line, StrangerLine):
+    if isinstance(row.line, StrangerLine) and row.line.remedy:
+        yield from wrapped(f"what to do: {clean(row.line.remedy)}", width, "  ", "yellow")
+    elif isinstance(row.line, StrangerLine):
         yield ((f"  register it: tinkbox hardware add {clean(machine.mac)} --name NAME", "yellow"),)
 
 

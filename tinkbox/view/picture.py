@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import Final
 
 from tinkbox.model.cells import ELLIPSIS, cells
+from tinkbox.model.command_lines import typable
 from tinkbox.model.diagnosis import Gravity
 from tinkbox.model.limits import SHOWN_HOLDERS
 from tinkbox.model.sizes import show_size
@@ -17,7 +18,7 @@ from tinkbox.view.row import Row
 from tinkbox.view.rows import EVERYTHING, Order, Scope, chosen, counted_by_standing, rows_of
 from tinkbox.view.standing import Standing, waits_for_verdict
 from tinkbox.view.state import Page, PageKind, Question, View, alert_height, page_height, row_of, rows_at_once
-from tinkbox.wire.messages.status import ConditionLine, DiskLine, HeldBackLine, LimitLine, Snapshot
+from tinkbox.wire.messages.status import ConditionLine, DiskLine, HeldBackLine, LimitLine, Snapshot, StrangerLine
 
 LARGEST: Final = 3  # kinds of what is stored
 LONGEST_SCOPE: Final = 40  # letters of it in the headline
@@ -306,6 +307,8 @@ def _to_do(row: Row, program: str) -> Iterator[str]:
         yield f"where it stands: {program} workflow state {work.id}"
         yield f"what it printed: {program} workflow logs {work.id}"
         yield f"once more: {program} workflow retry {work.id}"
+    elif isinstance(row.line, StrangerLine) and row.line.remedy:
+        yield f"what to do: {clean(row.line.remedy, 1_000)}"
     elif row.standing is Standing.UNKNOWN:
         yield f"register it: {program} hardware add {clean(machine.mac)} --name NAME"
     elif row.standing in (Standing.PARKED, Standing.STALLED):
@@ -328,7 +331,7 @@ def _notes(snapshot: Snapshot, program: str) -> Iterator[str]:
     """What there is to say of disk and limits, in full."""
     conditions = snapshot.health.conditions
     for each in conditions:
-        yield f"{_condition(each, snapshot.now)} What to do: {clean(each.remedy, LONGEST_CAUSE)}"
+        yield f"{_condition(each, snapshot.now)} What to do: {typable(clean(each.remedy, LONGEST_CAUSE), program)}"
     if conditions:
         yield f"all of it, with what was seen: {program} doctor"
     disk = snapshot.disk
@@ -336,7 +339,11 @@ def _notes(snapshot: Snapshot, program: str) -> Iterator[str]:
         largest = ", ".join(f"{clean(each.kind)} {show_size(each.octets)}" for each in disk.stored[:LARGEST])
         yield f"database {show_size(disk.database)}" + (f"; what takes most room: {largest}" if largest else "")
         if disk.nearly_full:
-            most = f": {clean(disk.stored[0].kind)} take most: {clean(disk.stored[0].remedy)}" if disk.stored else ""
+            most = (
+                f": {clean(disk.stored[0].kind)} take most: {typable(clean(disk.stored[0].remedy), program)}"
+                if disk.stored
+                else ""
+            )
             how = "full, and machines cannot hand in what they did" if disk.full else "nearly full"
             yield f"the disk is {how}{most}"
         if disk.deleted is not None:

@@ -121,6 +121,7 @@ def _machine(stranger: StrangerLine) -> MachineLine:
         stage=stranger.stage,
         stage_at=stranger.stage_at,
         stalled=stranger.stalled,
+        diagnosis=stranger.diagnosis,
     )
 
 

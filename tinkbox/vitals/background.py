@@ -14,7 +14,7 @@ _log = logging.getLogger(__name__)
 class Background(Generic[T]):
     """`measure` is awaited every so many seconds, for ever; `last` is what it told, and `why` why it could not.
 
-    Before the first measurement, and where the last one failed, `last` is `nothing`.
+    Before the first measurement, and where the last one failed, `last` is `nothing`; `is_measured` tells whether there was a first.
     """
 
     def __init__(self, measure: Callable[[], Awaitable[T]], nothing: T, every: float) -> None:
@@ -23,6 +23,7 @@ class Background(Generic[T]):
         self._every = every
         self.last = nothing
         self.why = "it is being looked at for the first time"
+        self.is_measured = False
 
     async def run(self) -> NoReturn:
         """Measure, for ever; what fails is told by `why`, and once by the log."""
@@ -36,4 +37,5 @@ class Background(Generic[T]):
                 if why != self.why:
                     _log.exception("a measurement of the appliance failed", extra={"action": "vitals.failed"})
                 self.last, self.why = self._nothing, why
+            self.is_measured = True
             await asyncio.sleep(self._every)

@@ -1,8 +1,9 @@
 """Whether files are what their description says: their sizes at once, their digests in the background.  All of this blocks."""
 
 import hashlib
+import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -34,6 +35,27 @@ class _Read:
     how: str
 
 
+def glance(described: Iterable[DescribedFile]) -> Iterator[DamagedFile]:
+    """The files that are missing, have another size or cannot be read, as far as that is known without their content."""
+    for each in described:
+        status = _glanced(each)
+        if isinstance(status, str):
+            yield DamagedFile(path=str(each.path), how=status)
+
+
+def _glanced(each: DescribedFile) -> os.stat_result | str:
+    """Its status, or what is wrong."""
+    try:
+        status = each.path.stat()
+    except FileNotFoundError:
+        return "it is missing"
+    except OSError as error:
+        return f"it cannot be read: {error.strerror}"
+    if status.st_size != each.size:
+        return f"it has {status.st_size} bytes, and {each.size} when it was built"
+    return status
+
+
 class FileDigests:
     """Remembers what it read of each file; `steady` is in seconds."""
 
@@ -53,14 +75,9 @@ class FileDigests:
         return tuple(DamagedFile(path=str(each.path), how=how) for each, how in found if how)
 
     def _trouble(self, each: DescribedFile) -> str:
-        try:
-            status = each.path.stat()
-        except FileNotFoundError:
-            return "it is missing"
-        except OSError as error:
-            return f"it cannot be read: {error.strerror}"
-        if status.st_size != each.size:
-            return f"it has {status.st_size} bytes, and {each.size} when it was built"
+        status = _glanced(each)
+        if isinstance(status, str):
+            return status
         identity = (status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
         known = self._read.get(each.path)
         if (

@@ -5,17 +5,17 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from ipaddress import IPv4Address
-from typing import Final, NoReturn
+from typing import Any, Final, NoReturn
 
 from tinkbox.model.errors import Refusal
+from tinkbox.model.host_vitals import HostVitals
 from tinkbox.model.vitals import ClockVitals, DamagedFile, OtherVersion, ShutPort, Unheard, Vitals
 from tinkbox.vitals.background import Background
 from tinkbox.vitals.clock import ClockWatch
 from tinkbox.vitals.file_digests import DescribedFile, FileDigests
 from tinkbox.vitals.filter_rules import Port
 from tinkbox.vitals.firewall import Firewall
-from tinkbox.vitals.interfaces import attachments
+from tinkbox.vitals.interfaces import OwnInterface, attachments
 from tinkbox.vitals.memory import memory
 
 # Seconds between two measurements.  What was changed a moment ago is told within 15.
@@ -24,6 +24,10 @@ SELDOM: Final = 600.0
 DAILY: Final = 86400.0
 SWAPPED_WITHIN: Final = 0.5
 ENGINE_SECONDS: Final = 5.0
+
+
+def _unknown_host() -> HostVitals | None:
+    return None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +39,7 @@ class Sources:
     what a check of its file finds, empty for nothing; it blocks.  `engine` is why this host's container engine does not answer, empty where it
     does, None where it is not needed.  `time` is how far the clock is ahead of a time server, and which; raises Refusal where none tells.
     `refused` is which writes the disk refuses, and since when.  `unheard` are the ports to which something comes that we do not get.
+    `damage` is what the store heard of a damaged file while it was used, empty for nothing.  `host` is this host beside our parts.
     """
 
     newest: Callable[[], Awaitable[datetime | None]]
@@ -46,17 +51,19 @@ class Sources:
     time: Callable[[], Awaitable[tuple[timedelta | None, str]]]
     refused: Callable[[], tuple[str, datetime] | None]
     unheard: Callable[[], Sequence[Unheard]]
+    damage: Callable[[], str] = str
+    host: Callable[[], HostVitals | None] = _unknown_host
 
 
 class Gatherer:
-    """`ours` are the provisioning interfaces with our addresses there, `ports` what machines have to reach on them.
+    """`ours` are the provisioning interfaces, `ports` what machines have to reach on them.
 
     `clock` is in UTC; `steady` in seconds, and goes on while the host sleeps.
     """
 
     def __init__(
         self,
-        ours: Sequence[tuple[str, IPv4Address]],
+        ours: Sequence[OwnInterface],
         ports: Sequence[Port],
         sources: Sources,
         clock: Callable[[], datetime],
@@ -82,23 +89,29 @@ class Gatherer:
         self._engine = Background(self._ask_engine, None, often)
         no_offset: tuple[timedelta | None, str] = (None, "")
         self._time = Background(sources.time, no_offset, SELDOM)
+        self._backgrounds: Sequence[Background[Any]] = (
+            self._firewall,
+            self._osie,
+            self._versions,
+            self._images,
+            self._database,
+            self._engine,
+            self._time,
+        )
 
     async def run(self) -> NoReturn:
         """Measure what takes a while, for ever."""
         with suppress(Refusal):
             self._newest = await self._sources.newest()
         async with asyncio.TaskGroup() as group:
-            for each in (
-                self._firewall,
-                self._osie,
-                self._versions,
-                self._images,
-                self._database,
-                self._engine,
-                self._time,
-            ):
+            for each in self._backgrounds:
                 group.create_task(each.run())
         raise AssertionError("a group that never ends has ended")
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether everything was measured once, or could not be."""
+        return all(each.is_measured for each in self._backgrounds)
 
     async def vitals(self) -> Vitals:
         """As it is now, as far as that takes no time, and else as it was measured last."""
@@ -129,10 +142,11 @@ class Gatherer:
             other_versions=self._versions.last,
             damaged_images=images,
             registry=registry,
-            database=self._database.last,
+            database=self._sources.damage() or self._database.last,
             engine=self._engine.last or "",
             refused_write=refused[0] if refused else "",
             refused_since=refused[1] if refused else None,
+            host=self._sources.host(),
             unexamined={part: why for part, why in parts.items() if why},
         )
 

@@ -1,7 +1,10 @@
 """Where the operator door tells what the doctor's rounds found."""
 
+from dataclasses import replace
+
 from tests.integration.api.door import Door
 from tests.integration.engine.appliance import mac
+from tinkbox.engine.doctor.rounds import MOST
 from tinkbox.model.diagnosis import Diagnosis, Gravity
 from tinkbox.wire.messages.status import Snapshot, decode_snapshot
 
@@ -81,3 +84,14 @@ async def test_metrics_have_a_number_for_each_rule(door: Door) -> None:
         page = (await response.text()).splitlines()
     assert 'tinkbox_condition{rule="DiskNearlyFull",gravity="fault"} 1' in page
     assert 'tinkbox_condition{rule="NoOsie",gravity="fault"} 0' in page
+
+
+async def test_metrics_count_those_that_are_not_listed(door: Door) -> None:
+    door.found += [replace(LOADER, machine=f"08:00:28:00:{each >> 8:02x}:{each & 255:02x}") for each in range(MOST + 9)]
+    await door.rounds.round()
+    async with door.local.get("http://tinkbox/metrics") as response:
+        page = (await response.text()).splitlines()
+    assert f'tinkbox_condition{{rule="SilentLoader",gravity="suspect"}} {MOST + 9}' in page
+    told = (await door.done("GET", "/healthz?verbose"))["conditions"]
+    assert (len(told), told[0]["rule"]) == (MOST + 1, "NotAllKept")
+    assert told[0]["cause"] == "9 more machines or workflows have SilentLoader than are listed."

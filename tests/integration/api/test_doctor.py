@@ -1,9 +1,13 @@
 """The boot doctor at the operator door."""
 
+import asyncio
+
 import aiohttp
+import pytest
 
 from tests.integration.api.door import TOKEN, Door
 from tests.integration.engine.appliance import HELLO, hardware, mac
+from tinkbox.engine.doctor.surveys import Surveys
 from tinkbox.model.boot import Asker, Stage
 from tinkbox.model.limits import EXAMINATIONS
 
@@ -27,11 +31,12 @@ async def test_the_doctor_says_what_is_wrong_with_whom(door: Door) -> None:
             "0 workflows under way or waiting",
         ],
         "unexamined": [],
+        "appliance": [],
         "servers": [],
     }
     (found,) = told["diagnoses"]
     assert set(found) == {
-        "rule", "gravity", "machine", "workflow", "subject", "since", "cause", "evidence", "remedy",
+        "rule", "gravity", "machine", "name", "workflow", "subject", "since", "cause", "evidence", "remedy",
     }  # fmt: skip
     assert (found["rule"], found["gravity"], found["machine"]) == ("NotPermitted", "suspect", mac(1))
     assert found["evidence"][0] == "2026-11-21 03:00:00 asked for an address: PXE"
@@ -54,6 +59,33 @@ async def test_a_person_for_whom_enough_examinations_run_is_told_which_limit_and
             assert "limits.examinations in tinkbox.yaml" in await refused.text()
         async with session.get(url, headers={"Authorization": f"Bearer {TOKEN}"}) as answered:
             assert answered.status == 200
+
+
+async def test_an_examination_ends_when_its_client_is_gone(door: Door, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked, gone = asyncio.Event(), asyncio.Event()
+
+    async def endless(*_: object, **named: object) -> None:
+        asked.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            gone.set()
+
+    monkeypatch.setattr(Surveys, "get", endless)
+    _, writer = await asyncio.open_unix_connection(door.path)
+    writer.write(b"GET /v1/doctor HTTP/1.1\r\nHost: x\r\n\r\n")
+    async with asyncio.timeout(60):
+        await asked.wait()
+        assert door.examinations.used == 1
+        writer.close()
+        await gone.wait()
+    assert door.examinations.used == 0
+
+
+@pytest.mark.parametrize("given", ["9999", "-1", "1e9", "", "yes"])
+async def test_what_listen_is_not_is_refused_with_what_it_is(door: Door, given: str) -> None:
+    status, problem = await door.ask("GET", f"/v1/doctor?listen={given}")
+    assert (status, problem["detail"]) == (422, f"listen is one of 0, 1, not '{given}'")
 
 
 async def test_a_workflow_is_examined_by_its_key_alone_or_by_a_key_of_either(door: Door) -> None:

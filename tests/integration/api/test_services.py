@@ -145,7 +145,7 @@ async def test_a_workflow_that_waits_for_its_services_says_so_until_they_are_rea
         "WaitingForServices",
         (
             "waiting for service boot files on the appliance, which is STARTING (fetching image); service receiver, which machine-1 "
-            "has not begun; machine-1, never seen since the workflow was created"
+            "has not begun; machine-1, never seen"
         ),
     )
     (line,) = (await door.box.overview.snapshot("1")).workflows
@@ -156,7 +156,7 @@ async def test_a_workflow_that_waits_for_its_services_says_so_until_they_are_rea
     await worker.begin()
     await appliance.say("boot files", Phase.READY)
     await worker.say("receiver", Phase.READY)
-    assert await why() == ("Pending", "waiting for machine-1, never seen since the workflow was created")
+    assert await why() == ("Pending", "waiting for machine-1, never seen")
 
 
 async def test_a_workflow_has_its_services_with_it(door: Door) -> None:

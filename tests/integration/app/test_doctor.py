@@ -166,10 +166,10 @@ FAULTS = (
     silent, wrong, taken, moved, goes_round, refusing, old_clock, tiny, well,
 )  # fmt: skip
 TOLD = [
-    (FIREWALL, "TransferStopped", "fault", "none of our answers reaches it"),
+    (FIREWALL, "TransferStopped", "fault", "probably none of them reaches the machine"),
     (SMALL, "TransferStopped", "fault", "a block of 1468 bytes makes packets of 1500"),
     (MIDDLE, "TransferStopped", "fault", "stopped after block 3"),
-    (MISSING, "MissingLoader", "fault", "asks for gpxe.0, which is not served here"),
+    (MISSING, "MissingLoader", "fault", "A question for 'gpxe.0', which is not served here"),
     (IDLE, "NotPermitted", "suspect", "no workflow waits for it"),
     (NO_PROGRAM, "NoProgram", "fault", "UEFI for 32-bit ARM"),
     (NO_ADDRESS, "NoAddress", "fault", "none is reserved for it"),
@@ -290,6 +290,35 @@ def test_an_address_of_another_network_is_told_as_well(beside: tuple[DoctorLab, 
     _, report = beside
     assert set(report.of(ASTRAY)) == {"OtherServer", "AddressOutside"}
     assert "192.168.1.50" in report.of(ASTRAY)["AddressOutside"]["cause"]
+
+
+def test_a_server_that_a_machine_took_its_address_of_is_no_fault_any_more_when_it_is_gone(tmp_path: Path) -> None:
+    with doctor_lab(tmp_path) as lab:
+        host = lab.host(OTHER)
+        other_server(host, GIVING)
+        lab.known(TOOK_IT)
+        box = lab.box(TOOK_IT)
+        box.is_deaf_to_our_dhcp()
+        assert box.asks()
+        assert set(lab.doctor(TOOK_IT).of(TOOK_IT)) == {"OtherServer"}
+        host.close()
+        assert "OtherServer" not in lab.doctor(TOOK_IT).of(TOOK_IT)
+        assert "OtherServer" not in lab.doctor().of(TOOK_IT)
+
+
+def test_a_proxy_whose_empty_offer_a_machine_chose_is_not_said_to_give_addresses(tmp_path: Path) -> None:
+    with doctor_lab(tmp_path) as lab:
+        menu = ["--dhcp-range=172.30.0.0,proxy", "--pxe-service=BC_EFI,other,other.efi"]
+        other_server(lab.host(OTHER), *menu, "--dhcp-boot=other.efi", "--pxe-prompt=boot,0")
+        lab.known(TOOK_IT)
+        box = lab.box(TOOK_IT)
+        box.is_deaf_to_our_dhcp()
+        box.asks(tries=2, seconds=10)
+        found = lab.doctor(TOOK_IT).of(TOOK_IT)
+        assert "OtherServer" not in found
+        chosen = found["OtherBootServer"]
+        assert (chosen["gravity"], "that names no address: a proxy DHCP" in chosen["cause"]) == ("fault", True), found
+        assert f"no address of {OTHER}" in chosen["evidence"][0]
 
 
 def test_a_proxy_beside_us_is_found_by_asking(tmp_path: Path) -> None:

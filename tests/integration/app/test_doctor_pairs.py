@@ -12,19 +12,19 @@ from tests.machine.lab import hardware, mac
 POOL = "dhcp: {mode: pool, pool: 172.30.0.100-172.30.0.109, lease: 10m}\n"
 LENT = "172.30.0.100"
 # Such that only the MACs of TYPED and ASKING are alike.
-HOLDER, OWNER, TYPED, ASKING, TWIN, CLONE, BARRED, UNWORKED = 1, 20, 50, 51, 100, 120, 150, 200
+HOLDER, OWNER, TYPED, ASKING, TWIN, CLONE, COPY, BARRED, UNWORKED, ADDED = 1, 20, 50, 51, 100, 120, 135, 150, 200, 220
 UUIDS = ("0x61:00" + "1a" * 16, "0x61:00" + "2b" * 16)
 
 
-def tinkbox(lab: DoctorLab, *words: str) -> str:
+def tinkbox(lab: DoctorLab, *words: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "tinkbox", "--data", str(lab.appliance.data), *words]
-    return subprocess.run(command, check=True, capture_output=True, text=True, timeout=120).stdout
+    return subprocess.run(command, check=True, capture_output=True, text=True, timeout=120)
 
 
 @pytest.fixture(scope="module")
 def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DoctorLab]:
     with doctor_lab(tmp_path_factory.mktemp("pairs"), POOL, ("x86_64", "aarch64")) as made:
-        for number in (HOLDER, TYPED, TWIN, CLONE):
+        for number in (HOLDER, TYPED, TWIN, CLONE, COPY):
             made.known(number, ip=None)
         made.known(BARRED, allow_pxe=False)
         forbidden = hardware(UNWORKED)
@@ -44,6 +44,9 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DoctorLab]:
         for box, uuid in ((one, UUIDS[0]), (other, UUIDS[1]), (one, UUIDS[0])):
             assert box.asks(7, "-x", uuid)
             assert box.script()
+        one, other = made.box(COPY), made.box(COPY)
+        for box, uuid in ((one, UUIDS[0]), (other, UUIDS[1]), (one, UUIDS[0])):
+            assert box.asks(7, "-x", uuid)
         yield made
 
 
@@ -60,9 +63,15 @@ def test_a_reserved_address_that_is_lent_is_told_with_its_holder_and_the_end(rep
     assert f"the pool lent {LENT} to {mac(HOLDER)} until 20" in found["evidence"][-1]
 
 
+def test_a_machine_that_is_added_with_an_address_that_is_lent_is_told_so_at_once(lab: DoctorLab) -> None:
+    (lease,) = (each for each in lab.ask("GET", "/v1/leases") if each["mac"] == mac(TWIN))
+    added = tinkbox(lab, "hardware", "add", mac(ADDED), "--address", lease["address"])
+    assert f"tinkbox: {lease['address']} is lent to {mac(TWIN)} until 20" in added.stderr
+
+
 def test_an_unknown_mac_like_that_of_a_machine_that_is_waited_for_is_paired(report: Report) -> None:
     asking, waited = report.of(ASKING), report.of(TYPED)
-    assert set(asking) == set(waited) == {"WrongMac"}, (asking, waited)
+    assert (set(asking), set(waited)) == ({"WrongMac"}, {"WrongMac", "NeverSeen"}), (asking, waited)
     for found in (asking["WrongMac"], waited["WrongMac"]):
         assert found["gravity"] == "suspect"
         assert mac(ASKING) in found["cause"]
@@ -72,7 +81,8 @@ def test_an_unknown_mac_like_that_of_a_machine_that_is_waited_for_is_paired(repo
 
 def test_two_machines_with_one_mac_are_told_by_processor_and_by_uuid(report: Report) -> None:
     assert "now one processor, now another" in report.of(TWIN)["SameMac"]["cause"]
-    assert "now one UUID, now another" in report.of(CLONE)["SameMac"]["cause"]
+    for number in (CLONE, COPY):
+        assert "now one UUID, now another" in report.of(number)["SameMac"]["cause"]
 
 
 @pytest.mark.parametrize(("number", "key"), [(BARRED, "allow_pxe"), (UNWORKED, "allow_workflow")])

@@ -6,6 +6,7 @@ import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 from aiohttp import ClientResponse, ClientSession, web
@@ -353,6 +354,25 @@ async def test_orders_are_told_and_then_only_what_is_new(box: Appliance, door: C
         assert (answer.status, decode_orders(await answer.read())) == (200, Orders())
     answer = await door.get(f"{path}?seen={Orders().mark}", headers=headers)
     assert (answer.status, await answer.read()) == (204, b"")
+
+
+async def test_with_its_question_a_worker_tells_that_its_engine_is_away_and_that_it_is_back(
+    box: Appliance, door: Client
+) -> None:
+    headers = await bearer(box)
+    offer = await offered(box, door, headers)
+    worker, path = box.machines.known.holder(mac(1)), f"/worker/attempts/{offer.attempt}/orders"
+    since = box.machines.progress.engine_away_since
+    for away, told in (("9", 9), ("10", 9), ("900", 900)):
+        await door.get(f"{path}?engine_away={away}", headers=headers)
+        assert since(worker) == box.clock() - timedelta(seconds=told)
+    for back in ("", "0", "-1", "\u0663", "9" * 7):
+        await door.get(f"{path}?engine_away=5", headers=headers)
+        await door.get(path, params={"engine_away": back}, headers=headers)
+        assert since(worker) is None
+    await door.get(f"{path}?engine_away=5", headers=headers)
+    await door.post("/worker/next", data=HELLO, headers=headers)
+    assert since(worker) is None
 
 
 async def test_an_order_to_stop_reaches_its_worker_at_once(box: Appliance, door: Client) -> None:

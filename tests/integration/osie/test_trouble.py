@@ -30,6 +30,7 @@ def program(path: Path, text: str) -> None:
 def osie(osie: Path) -> Path:
     (osie / "proc" / "meminfo").write_text("MemTotal: 1000000 kB\nMemAvailable:     123456 kB\n")
     (osie / "dev" / "null").touch()
+    (osie / "proc" / "mounts").write_text("disk / ext4 rw 0 0\n")
     (osie / "var" / "lib" / "docker").mkdir(parents=True)
     program(osie / "bin" / "dockerd", DOCKERD)
     program(osie / "bin" / "tinkbox", WORKER)
@@ -82,6 +83,17 @@ async def test_an_engine_that_ends_is_told_with_its_error_and_what_room_there_is
         "MB for images; it said: failed to start daemon: write /var/lib/docker/x: no space left on device"
     )
     assert f"] trouble: engine: {words}\n" in (osie / "run" / "osie" / "log").read_text(), "which syslog sends"
+
+
+@pytest.mark.parametrize(
+    ("blocks", "told"),
+    [("750 10 740 2%", ", 740 MB for images"), ("750 750 0 100%", ", 0 MB for images"), ("0 0 0 0%", "")],
+)
+def test_room_that_was_not_measured_is_left_out(osie: Path, blocks: str, told: str) -> None:
+    measured = f"df() {{ echo Filesystem; echo 'rootfs {blocks} /var/lib/docker'; }}"
+    words = f". /osie/words; {measured}; room"
+    said = subprocess.run(["chroot", str(osie), "/bin/sh", "-c", words], check=True, capture_output=True, text=True)
+    assert said.stdout == f"123 MB of memory free{told}\n"
 
 
 async def test_a_worker_that_ends_is_told_with_its_error(osie: Path) -> None:

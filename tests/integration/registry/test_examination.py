@@ -52,6 +52,32 @@ async def test_a_blob_that_is_gone_is_found(registry: Registry) -> None:
     assert await registry.store.damaged_blobs() == {gone}
 
 
+async def test_a_blob_that_is_back_counts_again_and_is_watched_again(registry: Registry) -> None:
+    await registry.push_image()
+    before = registry.store.room().blobs
+    gone = max(blobs(registry), key=lambda each: blobs(registry)[each])
+    path = registry.root / "blobs" / "sha256" / gone.removeprefix("sha256:")
+    content = path.read_bytes()
+    path.unlink()
+    assert await registry.store.damaged_blobs() == {gone}
+    assert registry.store.room().blobs != before
+    path.write_bytes(content)
+    assert await registry.store.damaged_blobs() == frozenset()
+    assert registry.store.room().blobs == before
+    flip(registry, gone)
+    assert await registry.store.damaged_blobs() == {gone}
+
+
+async def test_a_blob_that_is_back_with_other_bytes_is_damaged(registry: Registry) -> None:
+    await registry.push_image()
+    gone = max(blobs(registry), key=lambda each: blobs(registry)[each])
+    path = registry.root / "blobs" / "sha256" / gone.removeprefix("sha256:")
+    path.unlink()
+    assert await registry.store.damaged_blobs() == {gone}
+    path.write_bytes(b"something else")
+    assert await registry.store.damaged_blobs() == {gone}
+
+
 async def test_of_many_files_some_are_looked_at_in_each_pass(
     registry: Registry, monkeypatch: pytest.MonkeyPatch
 ) -> None:

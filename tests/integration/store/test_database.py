@@ -294,7 +294,7 @@ async def test_a_damaged_file_is_told_with_its_way_out_and_not_as_a_full_disk(tm
         assert "free space" not in str(refusal.value)
         for _ in range(3):
             await writes.try_again()
-        assert [each.what for each in writes.all] == ["the database"]
+        assert [each.what for each in writes.all] == ["the damaged database"]
     finally:
         await store.close()
 

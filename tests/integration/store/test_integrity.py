@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from tinkbox.store.database import Store
-from tinkbox.store.integrity import damage_of
+from tinkbox.store.integrity import damage_at_start, damage_of
 
 PAGE = 4096
 
@@ -26,7 +26,11 @@ async def test_overwritten_pages_are_found_in_one_line(tmp_path: Path) -> None:
             file.write(b"\xaa" * PAGE)
     found = damage_of(path)
     assert found
+    assert damage_at_start(path) == found
     assert "\n" not in found
+    with path.open("r+b") as file:
+        file.truncate(1 << 30)
+    assert damage_at_start(path) == "", "a large file takes too long"
 
 
 def test_what_is_no_database_is_said(tmp_path: Path) -> None:

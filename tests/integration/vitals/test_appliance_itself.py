@@ -129,6 +129,21 @@ def test_a_firewall_and_files_that_change_are_told_until_they_are_mended(lab: Do
     over(lab)
 
 
+def test_an_interface_that_is_created_anew_is_told_until_tinkbox_listens_on_it(tmp_path: Path) -> None:
+    with doctor_lab(tmp_path) as lab:
+        for words in ("link del lab", "link add lab type bridge", f"addr add {OURS} dev lab", "link set lab up"):
+            lab.network.run(["ip", *words.split()])
+        found = told(lab, "InterfaceRecreated")
+        assert found["gravity"] == "fault"
+        assert "in `ip link`, and tinkbox listens on " in found["evidence"][0]
+        assert "it is a bridge without a port" in told(lab, "NoCarrier")["evidence"][0]
+        box = lab.box(1)
+        until(lambda: "NoCarrier" not in conditions(lab), "the link to be back")
+        lab.known(1)
+        assert not box.asks(tries=2), "its packets come to no socket"
+        assert "InterfaceRecreated" in conditions(lab)
+
+
 def test_an_interface_that_is_gone_is_told(tmp_path: Path) -> None:
     with doctor_lab(tmp_path) as lab:
         lab.network.run(["ip", "link", "del", BRIDGE])

@@ -7,9 +7,18 @@ from pathlib import Path
 from tests.integration.docker_engine import DockerEngine
 from tinkbox import __version__
 from tinkbox.osie.image import OsieImage, describe, images, write
+from tinkbox.refused_writes import RefusedWrites
 from tinkbox.runtime.docker import DockerRuntime
-from tinkbox.store.database import Store
-from tinkbox.vital_sources import engine_trouble, newest_time, osie_files, other_versions
+from tinkbox.store.database import DAMAGED, DATABASE, Store
+from tinkbox.vital_sources import (
+    damage,
+    engine_trouble,
+    first_refused,
+    first_unkept,
+    newest_time,
+    osie_files,
+    other_versions,
+)
 
 
 def osie(folder: Path, version: str) -> None:
@@ -41,6 +50,21 @@ async def test_an_engine_that_is_needed_and_away_is_told(tmp_path: Path) -> None
 async def test_an_engine_that_answers_is_well(docker_engine: DockerEngine) -> None:
     async with DockerRuntime(docker_engine.url) as docker:
         assert await engine_trouble(docker, needed=True) == ""
+
+
+async def _never() -> bool:
+    return False
+
+
+def test_a_damaged_database_is_no_disk_that_refuses_writes() -> None:
+    at = datetime(2026, 11, 29, 12, tzinfo=UTC)
+    writes = RefusedWrites(lambda: at)
+    assert damage(writes) == ""
+    writes.refuse(DAMAGED, "malformed", _never)
+    assert (first_refused(writes), damage(writes)) == (None, "malformed")
+    assert first_unkept(writes) == (at, "malformed"), "what machines hand in cannot be kept either"
+    writes.refuse(DATABASE, "no room", _never)
+    assert first_refused(writes) == ("no room", at)
 
 
 async def test_the_newest_time_of_a_store_is_that_of_what_it_was_told_last(tmp_path: Path) -> None:

@@ -81,6 +81,8 @@ class FakeAppliance:
                     status = int(str(answer.get("status", 404))) if isinstance(answer, dict) else 404
                 content = answer if isinstance(answer, bytes) else json.dumps(answer).encode()
                 self.send_response(status)
+                if isinstance(answer, dict) and "retry_after" in answer:
+                    self.send_header("Retry-After", str(answer["retry_after"]))
                 if request in fake.totals:
                     self.send_header("Total-Count", str(fake.totals[request]))
                 self.send_header("Content-Length", str(len(content)))

@@ -92,6 +92,10 @@ class FakeAttempts:
         self._tell("may_wipe", worker, token, looked)
         return self.refused
 
+    def engine_is_away(self, worker: str, seconds: float) -> None:
+        if seconds:
+            self.told.append(("engine_is_away", worker, seconds))
+
     async def pulled(self, worker: str, token: str, pulled: Pulled) -> str:
         self._tell("pulled", worker, token, pulled)
         return f"sha256:{2:064x}"

@@ -9,11 +9,15 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TypeVar
 
+import aiohttp
 import pytest
 from aiohttp import web
 
 from tests.unit.client.recording_door import RecordingDoor, served
-from tinkbox.client.operator import Operator, Unreachable, quick_connection
+from tinkbox.client import operator
+from tinkbox.client.operator import Operator, Unreachable, lasting_connection, quick_connection
+from tinkbox.client.operator.connection import Connection
+from tinkbox.client.operator.lasting_connection import LastingConnection
 from tinkbox.client.operator.quick_connection import QuickConnection, answer_of
 from tinkbox.model.errors import Invalid, NotFound, TooMany, Unavailable
 
@@ -263,3 +267,61 @@ async def test_an_appliance_that_answers_nothing_more_is_given_up(
 async def test_whose_connection_breaks_is_told_that_it_may_be_done(tmp_path: Path) -> None:
     with pytest.raises(Unavailable, match="the files may be applied all the same: apply them again, which is safe"):
         await applied(WorkingDoor(hangs_up=True), tmp_path, [])
+
+
+class SilentDoor:
+    """Takes questions, and answers none before `done` is set."""
+
+    def __init__(self) -> None:
+        self.done = asyncio.Event()
+
+    async def handle(self, _: web.Request) -> web.StreamResponse:
+        await self.done.wait()
+        return web.json_response([])
+
+
+@pytest.mark.parametrize("kind", [QuickConnection, LastingConnection])
+async def test_who_took_the_question_and_does_not_answer_is_not_told_to_be_started(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: type[Connection]
+) -> None:
+    monkeypatch.setattr(quick_connection, "SECONDS", 0.05)
+    monkeypatch.setattr(lasting_connection, "QUICK", aiohttp.ClientTimeout(total=0.05))
+    door = SilentDoor()
+
+    async def ask(path: Path) -> object:
+        async with Operator(kind(socket=path)) as operator:
+            return await operator.hardware.all()
+
+    async with served(door, tmp_path) as path:
+        with pytest.raises(Unreachable) as refusal:
+            await (asyncio.to_thread(lambda: answer_of(ask(path))) if kind is QuickConnection else ask(path))
+        door.done.set()
+    assert str(refusal.value) == (
+        f"the appliance at {path} took the question, and did not answer within 0.05 s: it may be busy. Type the same again; "
+        "when it stays silent, see its log, `journalctl -u tinkbox`, and what its processor does"
+    )
+
+
+@pytest.mark.parametrize("kind", [QuickConnection, LastingConnection])
+async def test_the_doctor_is_waited_for_longer_than_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: type[Connection]
+) -> None:
+    monkeypatch.setattr(operator, "EXAMINED_WITHIN", 0.07)
+    door = SilentDoor()
+
+    async def ask(path: Path) -> object:
+        async with Operator(kind(socket=path)) as asked:
+            return await asked.doctor()
+
+    async with served(door, tmp_path) as path:
+        with pytest.raises(Unreachable, match=r"did not answer within 0\.07 s"):
+            await (asyncio.to_thread(lambda: answer_of(ask(path))) if kind is QuickConnection else ask(path))
+        door.done.set()
+
+
+async def test_a_refusal_for_want_of_room_says_when_to_come_again(tmp_path: Path) -> None:
+    connection = QuickConnection(socket=tmp_path)
+    for given, seconds in (("17", 17), ("99999999", 600), ("Fri, 31 Dec 1999 23:59:59 GMT", 5), ("", 5)):
+        with pytest.raises(TooMany) as refusal:
+            connection.raise_refusal(429, "", {"Retry-After": given}, b'{"detail": "later"}')
+        assert refusal.value.retry_after == seconds

@@ -25,11 +25,11 @@ def test_what_began_and_is_not_over_lasts_since_it_began_last() -> None:
     told = events(
         (BEGAN, began(found("A"), "x")),
         (BEGAN, began(found("A"), "y")),
-        (OVER, over("A", "x", "A.", 1)),
+        (OVER, over("A", "x", Gravity.FAULT, "A.", 1)),
         (BEGAN, began(found("A"), "x")),
         (BEGAN, began(found("B"), "")),
-        (OVER, over("B", "", "B.", 1)),
-        (OVER, over("C", "", "C.", 1)),
+        (OVER, over("B", "", Gravity.FAULT, "B.", 1)),
+        (OVER, over("C", "", Gravity.FAULT, "C.", 1)),
     )
     assert {known: each.at for known, each in lasting(told).items()} == {
         ("A", "x"): told[3].at,

@@ -352,3 +352,12 @@ def test_help_names_every_key_that_does_something() -> None:
     ):
         assert f"\n{key}" in text, key
     assert Key.ESCAPE not in text
+
+
+def test_of_an_unknown_machine_the_doctors_remedy_stands_in_place_of_to_register_it() -> None:
+    stranger = replace(ALL_KINDS.strangers[0], diagnosis="It may be node7.", remedy="Type `tinkbox hardware edit`.")
+    told = plain_picture(replace(ALL_KINDS, strangers=(stranger,)), "tinkbox")
+    assert "It may be node7 (" in told
+    assert "what to do: Type `tinkbox hardware edit`." in told
+    assert "register it: " not in told
+    assert "register it: " in plain_picture(ALL_KINDS, "tinkbox")

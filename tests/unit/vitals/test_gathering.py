@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from ipaddress import IPv4Address
+from ipaddress import IPv4Interface
 from pathlib import Path
 
 import pytest
@@ -14,7 +14,9 @@ from tinkbox.model.vitals import DamagedFile, Vitals
 from tinkbox.vitals import gathering
 from tinkbox.vitals.file_digests import DescribedFile
 from tinkbox.vitals.gathering import Gatherer, Sources
+from tinkbox.vitals.interfaces import OwnInterface
 
+LOOPBACK = OwnInterface(name="lo", address=IPv4Interface("127.0.0.1/8"))
 NOW = datetime(2026, 11, 29, 12, tzinfo=UTC)
 GONE = DescribedFile(path=Path("/nowhere/vmlinuz"), size=1, sha256="0" * 64)
 
@@ -55,7 +57,7 @@ def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 async def measured(sources: Sources, enough: Callable[[Vitals], bool]) -> Vitals:
     """Vitals of an appliance on loopback, when they are enough."""
-    gatherer = Gatherer([("lo", IPv4Address("127.0.0.1"))], (), sources, lambda: NOW, lambda: 0.0, often=0.01)
+    gatherer = Gatherer([LOOPBACK], (), sources, lambda: NOW, lambda: 0.0, often=0.01)
     async with asyncio.timeout(60), asyncio.TaskGroup() as group:
         running = group.create_task(gatherer.run())
         while not enough(found := await gatherer.vitals()):
@@ -69,11 +71,17 @@ def is_looked_at(vitals: Vitals) -> bool:
 
 
 async def test_before_the_first_look_nothing_is_said_to_be_well() -> None:
-    gatherer = Gatherer([("lo", IPv4Address("127.0.0.1"))], (), SOURCES, lambda: NOW, lambda: 0.0)
+    gatherer = Gatherer([LOOPBACK], (), SOURCES, lambda: NOW, lambda: 0.0)
     vitals = await gatherer.vitals()
     assert {"its own firewall", "the files of the OSIE", "images", "the database"} <= vitals.unexamined.keys()
+    assert not gatherer.is_complete
     assert vitals.attachments[0].present
     assert vitals.memory is not None
+
+
+async def test_damage_that_the_store_meets_is_told_before_its_next_check() -> None:
+    vitals = await Gatherer((), (), replace(SOURCES, damage=lambda: "malformed"), lambda: NOW, lambda: 0.0).vitals()
+    assert vitals.database == "malformed"
 
 
 async def test_what_was_not_looked_at_is_told_with_why() -> None:

@@ -109,6 +109,11 @@ class FakeRuntime:
     async def has_network(self, name: str) -> bool:
         return name in self.networks
 
+    async def version(self) -> str:
+        if self.away:
+            raise EngineAway("no Docker engine answers")
+        return "26.1"
+
     async def process(self) -> int:
         return 0
 
@@ -283,6 +288,7 @@ class FakeDoor:
         self.is_held = asyncio.Event()
         self.resumptions: list[int] = []
         self.asked: list[Asked] = []
+        self.engine_away = 0.0
         self.winner = ""
         self._asked = asyncio.Event()
 
@@ -290,7 +296,8 @@ class FakeDoor:
         self.answers += answers
         self._asked.set()
 
-    async def orders(self, attempt: str, seen: str) -> Orders | None:
+    async def orders(self, attempt: str, seen: str, engine_away: float = 0.0) -> Orders | None:
+        self.engine_away = engine_away
         while not self.answers:
             self._asked.clear()
             await self._asked.wait()

@@ -153,7 +153,7 @@ class OperatorDoor:
             *leases.routes(self.leases, self.machines.known.holder),
             *seen.routes(self.seen),
             *discovered.routes(self.discovery),
-            *doctor.routes(self.examiner, self.foreign, self.rounds.all),
+            *doctor.routes(self.examiner, self.foreign, self.rounds.all, self.rounds.unconfirmed),
             *templates.routes(self.templates, self.machines, self.shortages),
             *workflows.routes(
                 self.workflows,
@@ -190,5 +190,5 @@ class OperatorDoor:
             *metadata.routes(self.ssh_keys),
             *events.routes(self.workflows, self.followers),
             *status.routes(self.overview, self.status_changes, self.limits, self.claimants, self.rounds),
-            *metrics.routes(self.meter, self.answers, self.limits, self.refused_tokens, self.rounds.all),
+            *metrics.routes(self.meter, self.answers, self.limits, self.refused_tokens, self.rounds.numbers),
         ]

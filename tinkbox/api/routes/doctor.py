@@ -4,18 +4,19 @@ Of everything there is, or with `?machine=KEY` of one machine (a MAC, known or n
 `?workflow=KEY` of one workflow, and with `?key=KEY` of whichever of both the key means.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TypedDict
 
 from aiohttp import web
 
 from tinkbox.api.access import caller, needing
-from tinkbox.api.answers import Json, answered
+from tinkbox.api.answers import Json
 from tinkbox.api.json_values import Time, time
+from tinkbox.api.long_answers import encoded, json_object, turn, unless_gone
 from tinkbox.api.parameters import DOCTOR_KEYS, LISTEN
-from tinkbox.api.requests import takes
+from tinkbox.api.requests import choice, takes
 from tinkbox.engine.doctor.examiner import Examination, Examiner
-from tinkbox.engine.doctor.rounds import identified
+from tinkbox.engine.doctor.rounds import Identity, identified
 from tinkbox.model.access import Right
 from tinkbox.model.diagnosis import Diagnosis, Gravity
 from tinkbox.model.errors import Invalid
@@ -25,12 +26,13 @@ from tinkbox.wire.dhcp.other_server_config import ForeignLines
 class DiagnosisDocument(TypedDict):
     """`machine` is a MAC, or empty for the appliance or a workflow; `workflow` is an id, or empty.
 
-    `since` is when it was found first, null where it was found just now.  `subject` tells several of one rule and machine apart.
+    `name` is what people call the machine, empty where it has no name.  `since` is when it was found first, null where it was found just now.  `subject` tells several of one rule and machine apart.
     """
 
     rule: str
     gravity: Gravity
     machine: str
+    name: str
     workflow: str
     subject: str
     since: Time | None
@@ -51,7 +53,10 @@ class UnexaminedDocument(TypedDict):
 
 
 class ExaminationDocument(TypedDict):
-    """`machine` is the key that was asked for, empty where it means none; `workflow` the id of the workflow that was asked for."""
+    """`machine` is the key that was asked for, empty where it means none; `workflow` the id of the workflow that was asked for.
+
+    `appliance` are the faults of the appliance itself, where one of both was asked for.
+    """
 
     at: Time
     mode: str
@@ -63,15 +68,20 @@ class ExaminationDocument(TypedDict):
     examined: list[str]
     unexamined: list[UnexaminedDocument]
     diagnoses: list[DiagnosisDocument]
+    appliance: list[DiagnosisDocument]
     servers: list[ServerDocument]
 
 
 def routes(
-    examiner: Examiner, foreign: Sequence[ForeignLines], conditions: Callable[[], Sequence[Diagnosis]] = tuple
+    examiner: Examiner,
+    foreign: Sequence[ForeignLines],
+    conditions: Callable[[], Sequence[Diagnosis]] = tuple,
+    unconfirmed: Callable[[], Mapping[Identity, Diagnosis]] = dict,
 ) -> list[web.RouteDef]:
     """`foreign` are the lines for other DHCP servers, empty where the addresses come from here.
 
-    `conditions` are what the doctor's rounds found, with since when it lasts.
+    `conditions` are what the doctor's rounds found, with since when it lasts; those that are `unconfirmed` lasted when the
+    appliance stopped, and could not be examined yet.
     """
 
     @takes(*DOCTOR_KEYS, LISTEN)
@@ -81,12 +91,20 @@ def routes(
         if len(given) > 1:
             raise Invalid(f"{' and '.join(given)} are both there: name one patient")
         (what, key), *_ = [*given.items(), ("", "")]
-        found = await _examined(
-            examiner, what, key, caller(request).name, listens=request.query.get(LISTEN.name) != "0"
-        )
+        listens = choice(request, LISTEN, "1") == "1"
+        before = {} if key else unconfirmed()
+        async with unless_gone(request, changes=False):
+            found = await _examined(examiner, what, key, caller(request).name, listens=listens)
         since = {identity: each.since for identity, each in identified(conditions()).items()}
-        diagnoses = identified(found.diagnoses)
-        return answered(
+
+        def made(one: tuple[Identity, Diagnosis]) -> DiagnosisDocument:
+            identity, each = one
+            return {**diagnosis(each), "name": examiner.name_of(each.machine), "since": time(since.get(identity))}
+
+        async with turn(request):
+            both = {**before, **identified(found.diagnoses)}
+            diagnoses = await encoded(sorted(both.items(), key=lambda each: each[1].gravity.rank), made)
+        return json_object(
             {
                 "at": found.at.isoformat(),
                 "mode": found.mode,
@@ -97,11 +115,10 @@ def routes(
                 "unasked": found.unasked,
                 "examined": list(found.examined),
                 "unexamined": [{"what": what, "why": why} for what, why in found.unexamined],
-                "diagnoses": [
-                    {**diagnosis(each), "since": time(since.get(identity))} for identity, each in diagnoses.items()
-                ],
+                "appliance": [made(each) for each in identified(found.appliance).items()],
                 "servers": [] if key else [server(each) for each in foreign],
-            }
+            },
+            {"diagnoses": diagnoses},
         )
 
     return needing(Right.LOOK, web.get("/v1/doctor", doctor))
@@ -120,6 +137,7 @@ def diagnosis(found: Diagnosis) -> DiagnosisDocument:
         "rule": found.rule,
         "gravity": found.gravity,
         "machine": found.machine,
+        "name": "",
         "workflow": found.workflow,
         "subject": found.subject,
         "since": time(found.since),

@@ -3,7 +3,7 @@
 import asyncio
 import json
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import partial
 from typing import Annotated, Any, Literal, Required, TypedDict
 
@@ -155,6 +155,10 @@ class ShownHardware(HardwareDocument, LostHistoryField):
     notes: list[NoteDocument]
 
 
+class AddedHardware(HardwareDocument):
+    notes: list[ProblemFields]
+
+
 class PushedDocument(Identity):
     pushed: list[HardwareKey]
     notes: list[ProblemFields]
@@ -203,7 +207,7 @@ def routes(
         return answered(answer)
 
     @takes(body=MachineWish)
-    async def add(request: web.Request) -> Json[HardwareDocument]:
+    async def add(request: web.Request) -> Json[AddedHardware]:
         """Register a machine in a person's words."""
         document = await read_object(request)
         hardware = await additions.add(
@@ -211,7 +215,8 @@ def routes(
         )
         log_change(request, "hardware added", hardware.id)
         made = hardware_document(await machines.get(hardware.id))
-        return answered(made, status=201)
+        notes = [asdict(replace(each, key="")) for each in remarks_on(hardware).notes]
+        return answered({**made, "notes": notes}, status=201)
 
     @takes(TO_CHANGE)
     async def show(request: web.Request) -> Json[ShownHardware]:

@@ -1,6 +1,6 @@
 """`/metrics`."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated
 
 from aiohttp import web
@@ -11,7 +11,7 @@ from tinkbox.api.long_answers import in_turn
 from tinkbox.api.metrics import CONTENT_TYPE, Answers, page
 from tinkbox.engine.views.metrics import Meter
 from tinkbox.model.access import Right
-from tinkbox.model.diagnosis import Diagnosis
+from tinkbox.model.diagnosis import Gravity
 from tinkbox.model.limits import Standing
 
 
@@ -20,9 +20,9 @@ def routes(
     answers: Answers,
     limits: Callable[[], Sequence[Standing]],
     refused_tokens: Callable[[], int],
-    conditions: Callable[[], Sequence[Diagnosis]],
+    conditions: Callable[[], Mapping[tuple[str, Gravity], int]],
 ) -> list[web.RouteDef]:
-    """`answers` counts those of the node door (`door.request_counts`), `conditions` are all that the doctor's rounds found."""
+    """`answers` counts those of the node door (`door.request_counts`), `conditions` what rounds found by rule and gravity."""
 
     async def metrics(_: web.Request) -> Annotated[web.Response, Media(("text/plain",))]:
         """Figures for Prometheus."""

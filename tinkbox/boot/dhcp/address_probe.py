@@ -49,6 +49,13 @@ class Prober:
             _log.warning("cannot ask whether %s is in use: %s", address, error, extra={"action": "probe.failed"})
             return None
 
+    async def holder(self, address: IPv4Address, interface: str) -> MacAddress | None:
+        """Which other host answers at our own address on an interface within half a second; None: none, or it cannot be asked."""
+        try:
+            return await self._links[interface].first(address, self._patience, asked=ASKED)
+        except OSError:  # down or gone, which is told as that
+            return None
+
     async def answers(self, address: IPv4Address, mac: MacAddress) -> bool:
         """Whether the host with this MAC answers ARP at an address within half a second, whoever else does.
 

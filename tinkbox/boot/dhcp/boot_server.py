@@ -10,6 +10,7 @@ from tinkbox.boot.dhcp.reply_sending import Replies
 from tinkbox.boot.dhcp.reporting import DhcpReporter
 from tinkbox.boot.dhcp.server import MAX_DATAGRAM, Planner
 from tinkbox.boot.network.datagrams import drained, reading
+from tinkbox.boot.network.refused_replies import Refusals
 from tinkbox.model.boot import Silence
 from tinkbox.wire.dhcp.clients import identify
 from tinkbox.wire.dhcp.packets import MalformedPacket, Op, decode
@@ -23,14 +24,20 @@ class BootServer:
     """Answers on a socket made by `sockets.bind_udp(interface=…, address=ours, port=4011)`; one for each interface."""
 
     def __init__(
-        self, listening: socket.socket, interface: str, planner: Planner, service: BootService, rate_limit: RateLimit
+        self,
+        listening: socket.socket,
+        interface: str,
+        planner: Planner,
+        service: BootService,
+        rate_limit: RateLimit,
+        refusals: Refusals | None = None,
     ) -> None:
         self._socket = listening
         self._interface = interface
         self._planner = planner
         self._service = service
         self._rate_limit = rate_limit
-        self._replies = Replies(listening, interface)
+        self._replies = Replies(listening, interface, refusals)
         self._reporter = DhcpReporter(planner, service, rate_limit.monotonic)
         self.malformed = 0
         self.throttled = 0

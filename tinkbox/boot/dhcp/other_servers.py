@@ -7,10 +7,11 @@ server does not hear it, and the answer shows the hardware address it came from.
 import asyncio
 import errno
 import socket
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from ipaddress import IPv4Address
 from typing import Final
 
+from tinkbox.boot.dhcp.other_appliances import Asker, answer_to
 from tinkbox.boot.network import packet_filter
 from tinkbox.model.diagnosis import Heard, Rival
 from tinkbox.model.errors import Unavailable
@@ -58,16 +59,21 @@ _TO_CLIENTS = (
 )
 
 
-async def rivals(interface: str, identity: bytes, seconds: float = LISTEN_SECONDS) -> tuple[Rival, ...]:
+async def rivals(
+    interface: str, identity: bytes, seconds: float = LISTEN_SECONDS, *, address: IPv4Address | None = None
+) -> tuple[Rival, ...]:
     """The DHCP servers that answer on an interface within some `seconds`, each once.
 
-    `identity` is five random octets or more: the end of the invented hardware address, and the transaction's number.
+    `identity` is five random octets or more: the end of the invented hardware address, and the transaction's number.  With
+    `address`, our own there, other appliances see who asks (`other_appliances`), and the invented one is always the same.
     Raises Unavailable where it cannot be asked there: the interface is gone or down, or there is no right.
     """
-    question = discover(identity)
     found: dict[tuple[IPv4Address, str, bool], Rival] = {}
     with _listening(interface) as asking:
-        frame = _broadcast(asking.getsockname()[4], question)
+        own = asking.getsockname()[4]
+        asker = None if address is None else Asker(mac=MacAddress.from_bytes(own), address=address)
+        question = discover(identity, asker)
+        frame = _broadcast(own, question)
         loop = asyncio.get_running_loop()
         end = loop.time() + seconds
         while (now := loop.time()) < end and len(found) < _MAX_RIVALS:
@@ -86,15 +92,19 @@ async def rivals(interface: str, identity: bytes, seconds: float = LISTEN_SECOND
 
 
 async def other_servers_on(
-    interfaces: Iterable[str], identity: Callable[[], bytes], seconds: float = LISTEN_SECONDS
+    interfaces: Iterable[str],
+    identity: Callable[[], bytes],
+    seconds: float = LISTEN_SECONDS,
+    *,
+    addresses: Mapping[str, IPv4Address] | None = None,
 ) -> Heard:
-    """Those on several interfaces, asked at the same time.
+    """Those on several interfaces, asked at the same time; `addresses` are our own there.
 
     Raises Unavailable where it could be asked on none of them.
     """
     names = [*interfaces]
     async with asyncio.TaskGroup() as group:
-        asked = [group.create_task(_answered(each, identity(), seconds)) for each in names]
+        asked = [group.create_task(_answered(each, identity(), seconds, (addresses or {}).get(each))) for each in names]
     answers = [each.result() for each in asked]
     refused = {name: str(each) for name, each in zip(names, answers, strict=True) if isinstance(each, Unavailable)}
     reasons = {why: [name for name in refused if refused[name] == why] for why in refused.values()}
@@ -105,16 +115,33 @@ async def other_servers_on(
     return Heard(rivals=rivals_heard, unasked=unasked)
 
 
-async def _answered(interface: str, identity: bytes, seconds: float) -> tuple[Rival, ...] | Unavailable:
+async def _answered(
+    interface: str, identity: bytes, seconds: float, address: IPv4Address | None
+) -> tuple[Rival, ...] | Unavailable:
     try:
-        return await rivals(interface, identity, seconds)
+        return await rivals(interface, identity, seconds, address=address)
     except Unavailable as refusal:
         return refusal  # raised in a group, it would come out wrapped
 
 
-def discover(identity: bytes) -> Packet:
-    """The question of an invented machine that would boot from the network."""
-    mac = MacAddress.from_bytes(b"\x02" + identity[:5])  # locally administered: no machine was made with it
+def answer_in_kind(interface: str, question: Packet, address: IPv4Address) -> None:
+    """Tell the appliance that asked of ours, which has `address` there.  Raises OSError.
+
+    It is sent as our own question is: of two appliances with one address, each drops what UDP would send in the other's name.
+    """
+    with socket.socket(socket.AF_PACKET, socket.SOCK_RAW) as telling:
+        telling.bind((interface, 0))
+        own = telling.getsockname()[4]
+        telling.send(_broadcast(own, answer_to(question, Asker(mac=MacAddress.from_bytes(own), address=address))))
+
+
+def discover(identity: bytes, asker: Asker | None = None) -> Packet:
+    """The question of an invented machine that would boot from the network; of an `asker`, which it names, always the same one."""
+    if asker is None:
+        mac = MacAddress.from_bytes(b"\x02" + identity[:5])  # locally administered: no machine was made with it
+    else:
+        own = asker.mac.octets
+        mac = MacAddress.from_bytes((b"\x06" if own[0] == 2 else b"\x02") + own[1:])
     return Packet(
         op=Op.REQUEST,
         xid=int.from_bytes(identity[-4:], "big"),
@@ -127,7 +154,7 @@ def discover(identity: bytes) -> Packet:
             Option.CLASS_ID: b"PXEClient:Arch:00007:UNDI:003016",
             Option.CLIENT_SYSTEM: _ARCHITECTURE.to_bytes(2, "big"),
             94: b"\x01\x03\x10",  # RFC 4578 §2.2: UNDI 3.16
-            Option.CLIENT_GUID: b"\0" + mac.octets.rjust(16, b"\0"),
+            Option.CLIENT_GUID: asker.identifier if asker else b"\0" + mac.octets.rjust(16, b"\0"),
         },
     )
 

@@ -5,8 +5,10 @@ import logging
 import socket
 import struct
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
+from tinkbox.boot.network.refused_replies import Refusals
 from tinkbox.boot.network.send_buffer import SendBuffer
 from tinkbox.model.hardware import MacAddress
 from tinkbox.model.limits import worth_telling
@@ -16,6 +18,7 @@ _SIOCSARP = 0x8955
 _ARPHRD_ETHER = 1
 _ATF_COM = 2
 _EVERYBODY = str(EVERYBODY)
+_WHAT = "DHCP"
 _log = logging.getLogger(__name__)
 
 
@@ -42,9 +45,10 @@ class Replies:
     goes is written in the question, by anybody.
     """
 
-    def __init__(self, line: socket.socket, interface: str) -> None:
+    def __init__(self, line: socket.socket, interface: str, refusals: Refusals | None = None) -> None:
         self._socket = line
         self._interface = interface
+        self._refusals = refusals
         self._buffer = SendBuffer(line)
         self.failed = 0
 
@@ -81,7 +85,12 @@ class Replies:
         try:
             self._socket.sendto(datagram, flags, to)
         except OSError as error:
+            if self._refusals is not None:
+                again = partial(self._socket.sendto, datagram, flags, to)
+                self._refusals.note(self._interface, _WHAT, error, to[0], again)
             return self._fails(to[0], error)
+        if self._refusals is not None:
+            self._refusals.sent(self._interface, _WHAT)
         return True
 
     def _fails(self, address: str, why: object) -> Literal[False]:

@@ -136,7 +136,9 @@ class DhcpReporter:
             return
         server = request.address(Option.SERVER_ID) or NOWHERE
         address = _told(client.wanted)
-        detail = f"{address or 'an address'} of {server}, {who(client)}"
+        # A proxy DHCP offers none, and some clients choose that.
+        chosen = address or ("no address" if client.wanted == NOWHERE else "an address")
+        detail = f"{chosen} of {server}, {who(client)}"
         self._timeline.saw(client.mac, Stage.OTHER_SERVER, detail, server=str(server), address=address)
 
     def too_often(self, mac: MacAddress, dropped: int) -> None:

@@ -12,17 +12,22 @@ import asyncio
 import logging
 import socket
 from collections.abc import Collection
+from contextlib import suppress
 from ipaddress import IPv4Address
+from math import inf
 from typing import NoReturn, Protocol
 
 from tinkbox.boot.dhcp import giving_back
 from tinkbox.boot.dhcp.flood_filter import FloodFilter
 from tinkbox.boot.dhcp.giving_back import GivingBack
+from tinkbox.boot.dhcp.other_appliances import Asker, OtherAppliances, asker_of
+from tinkbox.boot.dhcp.other_servers import answer_in_kind
 from tinkbox.boot.dhcp.questions import SECS, XID, Answer, Question, Questions, question_of
 from tinkbox.boot.dhcp.rate_limit import RateLimit
 from tinkbox.boot.dhcp.reply_sending import Replies
 from tinkbox.boot.dhcp.reporting import DhcpReporter, Timeline
 from tinkbox.boot.network.datagrams import DRAIN, drained, kept_out, reading
+from tinkbox.boot.network.refused_replies import Refusals
 from tinkbox.model.boot import OF_STRANGERS, Client, Plan, Silence
 from tinkbox.model.hardware import MacAddress
 from tinkbox.model.leases import Lease, Subnet
@@ -40,6 +45,7 @@ MAX_DATAGRAM = 2048
 QUEUE = 1 << 20
 SHARE = 0.25  # of the loop's time, before other things: a queue that is full of a flood loses what machines ask
 PROBES = 4
+ANSWERED_EVERY = 0.5  # seconds: other appliances
 _GIADDR, _MAC = slice(24, 28), slice(28, 34)
 _LINK = bytes(4)
 _MAC_OCTETS = 6
@@ -84,7 +90,8 @@ class Prober(giving_back.Prober, Protocol):
 class DhcpServer:
     """Answers on a socket made by `sockets.bind_udp(interface=…, address="", port=67)`; one for each interface.
 
-    `probes` is room for so many addresses that are asked for at a time, by the MAC of the machine.
+    `probes` is room for so many addresses that are asked for at a time, by the MAC of the machine.  What the kernel refuses to
+    send is noted among `refusals`, and other appliances that ask who else answers among `others`.
     """
 
     def __init__(
@@ -97,7 +104,11 @@ class DhcpServer:
         service: BootService,
         rate_limit: RateLimit,
         probes: Room,
+        refusals: Refusals | None = None,
+        others: OtherAppliances | None = None,
     ) -> None:
+        self._others = others
+        self._answered_at = -inf
         self._socket = listening
         self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, QUEUE)
         self._interface = interface
@@ -107,7 +118,7 @@ class DhcpServer:
         self._service = service
         self._rate_limit = rate_limit
         self._probes = probes
-        self._replies = Replies(listening, interface)
+        self._replies = Replies(listening, interface, refusals)
         self._reporter = DhcpReporter(planner, service, rate_limit.monotonic)
         self._questions = Questions()
         self._flood_filter = FloodFilter(listening, planner.known, rate_limit.monotonic)
@@ -175,7 +186,22 @@ class DhcpServer:
             self.malformed += 1
             _log.debug("dropped: %s", error, extra={"action": "dhcp.malformed"})
             return None
+        asker = asker_of(request)
+        if asker is not None:
+            self._hear(asker, request)
+            return None
         return request if request.op is Op.REQUEST else None
+
+    def _hear(self, asker: Asker, question: Packet) -> None:
+        """Another appliance asks, or answers: it is no machine, and learns of us."""
+        if self._others is None or not self._others.hear(asker, self._interface) or question.op is not Op.REQUEST:
+            return
+        now = self._rate_limit.monotonic()
+        if now - self._answered_at < ANSWERED_EVERY:
+            return
+        self._answered_at = now
+        with suppress(OSError):  # it asks again
+            answer_in_kind(self._interface, question, self._service.address)
 
     def _drop(self, mac: bytes) -> None:
         """Leave a packet of whoever asks too often; of which every first, second, fourth, eighth, … is told."""

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import NoReturn, Protocol
 
 from tinkbox.boot.network.datagrams import drained, reading, received
+from tinkbox.boot.network.refused_replies import Refusals
 from tinkbox.boot.network.send_buffer import SendBuffer
 from tinkbox.boot.network.sockets import interface_of
 from tinkbox.boot.tftp import udp_segmentation as bursts
@@ -57,6 +58,7 @@ REQUESTS_OF_ALL = Rate(burst=1000, a_second=200)
 REMEMBERED = 4096
 TICK = 0.2
 MOVES_TOLD_EVERY = 10.0
+_WHAT = "TFTP"
 Peer = tuple[str, int]
 _log = logging.getLogger(__name__)
 
@@ -117,7 +119,10 @@ class TftpServer:
         host_at: Callable[[str], str],
         *,
         single_port: bool = False,
+        refusals: Refusals | None = None,
     ) -> None:
+        self._refusals = refusals
+        self._name = interface_of(listening).decode(errors="replace")
         self._socket = listening
         self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, QUEUE)
         self._shared = SendBuffer(listening)
@@ -425,4 +430,9 @@ class TftpServer:
         except BlockingIOError:
             return  # the send buffer is full: the time-out repeats the rest
         except OSError as error:
+            if self._refusals is not None:
+                self._refusals.note(self._name, _WHAT, error, peer[0])
             _log.debug("send to %s: %s", peer[0], error, extra={"action": "tftp.send-failed"})
+        else:
+            if self._refusals is not None:
+                self._refusals.sent(self._name, _WHAT)

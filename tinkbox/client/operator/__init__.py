@@ -6,7 +6,7 @@ asked raises Unreachable when no appliance answers.
 
 from collections.abc import AsyncIterator
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Final, Self
 
 from tinkbox.client.operator.apply import Documents
 from tinkbox.client.operator.breakpoints import Breakpoints, Shells
@@ -24,6 +24,7 @@ from tinkbox.model.errors import Invalid
 if TYPE_CHECKING:
     from tinkbox.wire.messages.status import Snapshot
 
+EXAMINED_WITHIN: Final = 180.0  # seconds: of thousands of machines the doctor needs tens of them
 __all__ = ["Document", "Found", "Operator", "Unreachable"]
 
 
@@ -76,7 +77,8 @@ class Operator:
         It `listens` for other DHCP servers for some seconds, or tells those that the appliance heard of last.
         """
         what = f"key={part(key)}" if key else "machine="
-        return await self.connection.document("GET", f"/v1/doctor?{what}{'' if listens else '&listen=0'}")
+        path = f"/v1/doctor?{what}{'' if listens else '&listen=0'}"
+        return await self.connection.document("GET", path, seconds=EXAMINED_WITHIN)
 
     async def events(self, after: int | None = None) -> AsyncIterator[tuple[int, Document | None]]:
         """Every event after the one of this number, or every new one; with its number, to go on from.

@@ -18,7 +18,7 @@ from urllib.parse import quote, urlencode
 from tinkbox.client.operator.other_doors import operator_door_advice, speaks_tls
 from tinkbox.client.refusals import Unanswered, Unreachable, kind_of, quoted, refusal_of
 from tinkbox.host_users import group_name, user_name
-from tinkbox.model.errors import Denied, Invalid, NotFound, Refusal, Unavailable
+from tinkbox.model.errors import Denied, Invalid, NotFound, Refusal, TooMany, Unavailable
 from tinkbox.model.text import spelled
 from tinkbox.wire.operator_door import HEADER as OPERATOR_DOOR
 from tinkbox.wire.operator_door import read_operator_door
@@ -32,6 +32,7 @@ Document = dict[str, Any]
 SECONDS = 60.0  # for a question and its answer
 # Of an answer that is read whole; a list of 20,000 machines has a quarter of it.
 MOST_ANSWERED = 64 * 1024 * 1024
+MOST_LATER: Final = 600  # seconds that a refusal may have us wait
 LASTING = "only a lasting connection does that"
 LOOK_FIRST = "it may be done all the same, so look before you type it again"
 _JSON_TEXT: Final = re.compile(r'"(?:[^"\\]|\\.)*"')
@@ -120,8 +121,13 @@ class Connection(ABC):
     async def close(self) -> None: ...
 
     @abstractmethod
-    async def exchange(self, method: str, path: str, body: bytes | None, *, looks: bool = False) -> Reply:
-        """Ask, and return the answer; what only `looks` changes nothing, as nothing does that GETs."""
+    async def exchange(
+        self, method: str, path: str, body: bytes | None, *, looks: bool = False, seconds: float | None = None
+    ) -> Reply:
+        """Ask, and return the answer, which is waited for so many `seconds`, None: SECONDS.
+
+        What only `looks` changes nothing, as nothing does that GETs.
+        """
 
     async def work(self, path: str, body: Document, work: Work) -> Document:
         """POST what may take long; the answer is a JSON object."""
@@ -156,10 +162,16 @@ class Connection(ABC):
         return Found(answer, len(answer) if reply.total is None else reply.total)
 
     async def document(
-        self, method: str, path: str, body: Document | bytes | None = None, *, looks: bool = False
+        self,
+        method: str,
+        path: str,
+        body: Document | bytes | None = None,
+        *,
+        looks: bool = False,
+        seconds: float | None = None,
     ) -> Document:
-        """A JSON object; `body` is as for `send`.  What only `looks` changes nothing, as nothing does that GETs."""
-        answer = self.object_of(path, await self._answer(method, path, body, looks=looks))
+        """A JSON object; `body` is as for `send`, all else as for `exchange`."""
+        answer = self.object_of(path, await self._answer(method, path, body, looks=looks, seconds=seconds))
         if method != "GET" and not looks:
             self.changed(path, answer)
         return answer
@@ -171,9 +183,17 @@ class Connection(ABC):
             self.changed(path, {})
         return answer
 
-    async def _answer(self, method: str, path: str, body: Document | bytes | None, *, looks: bool = False) -> bytes:
+    async def _answer(
+        self,
+        method: str,
+        path: str,
+        body: Document | bytes | None,
+        *,
+        looks: bool = False,
+        seconds: float | None = None,
+    ) -> bytes:
         content = encoded(body) if isinstance(body, dict) else body
-        return (await self.exchange(method, path, content, looks=looks)).content
+        return (await self.exchange(method, path, content, looks=looks, seconds=seconds)).content
 
     async def sent_events(self, path: str, headers: Mapping[str, str]) -> AsyncIterator[Mapping[str, str]]:
         """The fields of each server-sent event; one that was cut off is not among them."""
@@ -247,6 +267,9 @@ class Connection(ABC):
         if type(refusal) is Denied and not self.socket:
             told = f"{told}. Put yours into {self._token_place}"
         refusal.args = (told,)
+        later = headers.get("Retry-After") or ""
+        if isinstance(refusal, TooMany) and later.isascii() and later.isdecimal():
+            refusal.retry_after = min(int(later[:6]), MOST_LATER)
         raise refusal
 
     def told(self, detail: str) -> str:
@@ -277,15 +300,33 @@ class Connection(ABC):
         )
 
     def broken(
-        self, method: str, path: str, error: Exception, then: str = LOOK_FIRST, *, looks: bool = False
+        self,
+        method: str,
+        path: str,
+        error: Exception,
+        then: str = LOOK_FIRST,
+        *,
+        looks: bool = False,
+        seconds: float = SECONDS,
     ) -> Unavailable:
-        """What to say of a connection that ended before the answer came; unless it only `looks`, a change may have been made."""
+        """What to say of a connection that ended, or was silent for `seconds`, before the answer came.
+
+        Unless it only `looks`, a change may have been made.
+        """
         if self._speaks_tls():  # so nothing of what was asked was understood
             return self._encrypted()
         if looks or method == "GET":
-            return self.unreachable(error)
+            return self._silent(seconds) if isinstance(error, TimeoutError) else self.unreachable(error)
         why = (error.strerror if isinstance(error, OSError) else "") or str(error) or type(error).__name__
         return Unanswered(f"{self.where} did not answer {method} {path} ({why})", then)
+
+    def _silent(self, seconds: float) -> Unreachable:
+        """What to say of an appliance that took a question and does not answer it."""
+        its_log = "its log, `journalctl -u tinkbox`," if self.socket else "its log"
+        return Unreachable(
+            f"the appliance at {self.where} took the question, and did not answer within {seconds:g} s: it may be busy. "
+            f"Type the same again; when it stays silent, see {its_log} and what its processor does"
+        )
 
     def ended(self) -> Unreachable:
         """What to say of an answer that was cut off."""

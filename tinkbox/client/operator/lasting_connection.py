@@ -15,7 +15,8 @@ from tinkbox.client.shell import ShellConnection, shell_connection
 from tinkbox.model.errors import Refusal
 from tinkbox.wire.list_total import HEADER, total_of
 
-QUICK = aiohttp.ClientTimeout(total=SECONDS)
+# That there is no connection is to be known before no answer is.
+QUICK = aiohttp.ClientTimeout(total=SECONDS, connect=SECONDS / 2)
 STREAM = aiohttp.ClientTimeout(total=None, connect=10)
 CONNECT_SECONDS = 10.0
 # With these there was no connection that anything could be sent over.
@@ -33,8 +34,11 @@ class LastingConnection(Connection):
         self._connector.give_up()
         await self._session.close()
 
-    async def exchange(self, method: str, path: str, body: bytes | None, *, looks: bool = False) -> Reply:
-        return await self._exchange(method, path, body, QUICK, looks=looks or method == "GET")
+    async def exchange(
+        self, method: str, path: str, body: bytes | None, *, looks: bool = False, seconds: float | None = None
+    ) -> Reply:
+        limit = aiohttp.ClientTimeout(total=seconds, connect=QUICK.connect) if seconds else QUICK
+        return await self._exchange(method, path, body, limit, looks=looks or method == "GET")
 
     async def upload(self, path: str, content: BinaryIO | AsyncIterator[bytes]) -> Document:
         broken: list[Exception] = []
@@ -85,7 +89,7 @@ class LastingConnection(Connection):
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             if looks and isinstance(error, aiohttp.ClientPayloadError):
                 raise self.ended() from None
-            raise self.broken(method, path, error, looks=looks) from None
+            raise self.broken(method, path, error, looks=looks, seconds=limit.total or SECONDS) from None
 
     async def _refuse(self, response: aiohttp.ClientResponse) -> None:
         # Of an answer that goes on for ever nothing is read before its status is known.

@@ -48,8 +48,10 @@ class QuickConnection(Connection):
             self._connection.close()
             self._connection = None
 
-    async def exchange(self, method: str, path: str, body: bytes | None, *, looks: bool = False) -> Reply:
-        return self._exchange(method, path, body, looks=looks)
+    async def exchange(
+        self, method: str, path: str, body: bytes | None, *, looks: bool = False, seconds: float | None = None
+    ) -> Reply:
+        return self._exchange(method, path, body, looks=looks, seconds=seconds)
 
     async def work(self, path: str, body: Document, work: Work) -> Document:
         answer = self.object_of(path, self._exchange("POST", path, encoded(body), work).content)
@@ -58,8 +60,16 @@ class QuickConnection(Connection):
         return answer
 
     def _exchange(
-        self, method: str, path: str, body: bytes | None, work: Work | None = None, *, looks: bool = False
+        self,
+        method: str,
+        path: str,
+        body: bytes | None,
+        work: Work | None = None,
+        *,
+        looks: bool = False,
+        seconds: float | None = None,
     ) -> Reply:
+        seconds = seconds or SECONDS
         try:
             connection = self._connection = self._connection or self._connect()
             connection.request(method, self._base_path + path, body, self.headers)
@@ -67,13 +77,15 @@ class QuickConnection(Connection):
             self._hang_up()
             raise self.unreachable(error) from None
         try:
+            connection.sock.settimeout(seconds)
             if work is not None:
                 self._wait(connection.sock, work)
             response = connection.getresponse()
             answer = response.read(MOST_ANSWERED + 1)
         except (HTTPException, OSError) as error:
             self._hang_up()
-            raise self.broken(method, path, error, *([work.broken] if work else []), looks=looks) from None
+            then = [work.broken] if work else []
+            raise self.broken(method, path, error, *then, looks=looks, seconds=seconds) from None
         if len(answer) > MOST_ANSWERED:
             self._hang_up()
             raise self.too_much(path)

@@ -34,9 +34,26 @@ def interface_gone(case: Case) -> Iterator[Finding]:
                 gravity=Gravity.FAULT,
                 cause=f"The interface {each.interface} is gone: no machine on it can reach the appliance.",
                 evidence=(f"{moment(case.now)} there is no interface {each.interface}",),
-                remedy=f"`ip link` shows which interfaces there are. Plug the card in again or make {each.interface} anew with "
-                f"{each.address}, then `systemctl restart tinkbox`: what listens on an interface is lost with it. If it has another "
+                remedy=f"`ip link` shows which interfaces there are. Plug the card in again or create {each.interface} anew with "
+                f"{each.address}/{each.prefix}, then `systemctl restart tinkbox`: what listens on an interface is lost with it. If it has another "
                 "name now, write that under `interface:` in tinkbox.yaml first.",
+                subject=each.interface,
+            )
+
+
+def interface_recreated(case: Case) -> Iterator[Finding]:
+    """A provisioning interface that was deleted and created again: sockets stay bound to the one that is gone."""
+    for each in _attachments(case):
+        if each.recreated:
+            yield Finding(
+                gravity=Gravity.FAULT,
+                cause=f"The interface {each.interface} was created anew: what listens there for DHCP, TFTP, PXE, DNS and syslog is bound to "
+                "the old one, and hears no machine.",
+                evidence=(
+                    f"{moment(case.now)} {each.interface} has number {each.index} in `ip link`, and tinkbox listens on {each.bound}",
+                ),
+                remedy=f"`systemctl restart tinkbox`, when `ip -br addr show {each.interface}` shows {each.address} and its ports or cable "
+                "are back. Netplan, ifup and the reload of a driver create interfaces anew.",
                 subject=each.interface,
             )
 
@@ -63,7 +80,7 @@ def address_missing(case: Case) -> Iterator[Finding]:
                 gravity=Gravity.FAULT,
                 cause=f"The interface {each.interface} lost the address {each.address}, by which machines know the appliance.",
                 evidence=(f"{moment(case.now)} addresses of {each.interface}: {has}",),
-                remedy=f"Give it back: `ip addr add {each.address}/24 dev {each.interface}` (with the prefix of your network), and see "
+                remedy=f"Give it back: `ip addr add {each.address}/{each.prefix} dev {each.interface}`, and see "
                 "what took it away: NetworkManager, networkd, a DHCP client on that interface. If the address was changed on purpose, "
                 "`systemctl restart tinkbox`.",
                 subject=each.interface,
@@ -77,30 +94,13 @@ def no_carrier(case: Case) -> Iterator[Finding]:
             yield Finding(
                 gravity=Gravity.SUSPECT,
                 cause=f"The interface {each.interface} has no link: nothing is plugged in, or what is plugged in is off.",
-                evidence=(f"{moment(case.now)} {each.interface} is up, and has no carrier",),
+                evidence=(
+                    f"{moment(case.now)} {each.interface} is up, and it has no carrier, or it is a bridge without a port that has one",
+                ),
                 remedy=f"Check the cable and the switch port; for a bridge, `ip link show master {each.interface}` must list a port "
-                "that is up. A cable straight to one machine has no link while that machine is off.",
+                "that has a link. A cable straight to one machine has no link while that machine is off.",
                 subject=each.interface,
             )
-
-
-def port_shut(case: Case) -> Iterator[Finding]:
-    """A port that this host's own firewall keeps machines from."""
-    for each in case.vitals.shut_ports if case.vitals else ():
-        asked = f" ({each.asked})" if each.asked else ""
-        lasts = (
-            ""
-            if each.firewall in ("ufw", "firewalld")
-            else " It lasts until the next restart: add it where your rules are kept."
-        )
-        yield Finding(
-            gravity=Gravity.FAULT,
-            cause=f"This host's own firewall drops what machines on {each.interface} send to {each.protocol.upper()} port "
-            f"{each.port}{asked}.",
-            evidence=(f"{moment(case.now)} {each.why}",),
-            remedy=f"`{each.opens}`{'.' if not lasts else ' lets them through.'}{lasts}",
-            subject=f"{each.interface} {each.protocol} {each.port}",
-        )
 
 
 def port_unheard(case: Case) -> Iterator[Finding]:
@@ -203,7 +203,8 @@ def osie_damaged(case: Case) -> Iterator[Finding]:
             gravity=Gravity.FAULT,
             cause=f"The OSIE for {architecture} is damaged ({names}): machines that boot it stop, or do what nobody built.",
             evidence=tuple(f"{moment(case.now)} {each.path}: {each.how}" for each in own[:_MOST]),
-            remedy="Build it again: `tinkbox osie build`. If it breaks again, look at the disk: `dmesg | grep -i error`.",
+            remedy="Build it again: `tinkbox osie build`, which needs the internet, or copy that folder back from a backup or another "
+            "appliance. If it breaks again, look at the disk: `dmesg | grep -i error`.",
             subject=folder,
         )
 
@@ -255,7 +256,7 @@ def database_damaged(case: Case) -> Iterator[Finding]:
         yield Finding(
             gravity=Gravity.FAULT,
             cause="The database is damaged: what was stored may be lost, and tinkbox may stop at any time.",
-            evidence=(f"{moment(case.now)} SQLite's quick_check found: {why}",),
+            evidence=(f"{moment(case.now)} SQLite found: {why}",),
             remedy="`systemctl stop tinkbox`, copy the data folder, then put a backup of the data folder in its place, or rescue what can be "
             "read: `sqlite3 tinkbox.sqlite .recover | sqlite3 rescued.sqlite`. Look at the disk as well: `dmesg | grep -i error`.",
         )

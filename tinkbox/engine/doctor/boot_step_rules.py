@@ -5,7 +5,7 @@ from datetime import timedelta
 from typing import Final
 
 from tinkbox.engine.doctor.case import Case, Finding, line, moment, of, text
-from tinkbox.engine.machines.firmware_rules import BACK_WITHIN
+from tinkbox.engine.machines.firmware_rules import BACK_WITHIN, SIGNED
 from tinkbox.engine.timeline.sighting_rules import ended_at
 from tinkbox.model.boot import INSTALLED, Stage, Step, StepError
 from tinkbox.model.diagnosis import Gravity
@@ -64,7 +64,7 @@ def boot_step_failed(case: Case) -> Iterator[Finding]:
             yield Finding(
                 gravity=Gravity.FAULT,
                 cause=f"The machine could not {step}: {error}.",
-                evidence=(line(seen), *_often(seen)),
+                evidence=(line(seen), *_often(seen), *case.asked_again),
                 remedy=_remedy(case, step, error),
             )
 
@@ -73,12 +73,12 @@ def disk_does_not_boot(case: Case) -> Iterator[Finding]:
     """A way to the disk that failed, as the boot loader says."""
     for seen, step, error in _failed(case):
         if step in _TO_DISK:
-            told = of(case.last, Stage.LOCAL_DISK)
-            why = "GRUB found no boot loader that starts" if error is StepError.UNTOLD else error
+            told = of(case.furthest, Stage.LOCAL_DISK)
+            why = _untold(case) if error is StepError.UNTOLD else error
             yield Finding(
                 gravity=Gravity.FAULT,
                 cause=f"The machine's disk does not boot: {why}.",
-                evidence=(*map(line, told[-1:]), line(seen)),
+                evidence=(*map(line, told[-1:]), line(seen), *case.asked_again),
                 remedy="See whether the workflow wrote a boot loader for this firmware (BIOS or UEFI) to the disk that boots, and "
                 "whether that disk comes first among the disks. Another way to the disk is tried at its next boot by itself. To install "
                 "it anew: `tinkbox workflow create`.",
@@ -107,16 +107,30 @@ def silent_disk(case: Case) -> Iterator[Finding]:
 
 def _failed(case: Case) -> Iterator[tuple[Sighting, Step, StepError]]:
     """The step that failed last and was not passed since."""
-    recent = [each for boot in case.boots[-2:] for each in boot]
+    # A boot that any host can make up hides none that came further.
+    boots = case.boots
+    telling = max((number for number, boot in enumerate(boots) if boot == case.furthest), default=0)
+    recent = [each for boot in boots[max(0, telling - 1) :] for each in boot]
     for seen in of(recent, Stage.STEP_FAILED)[-1:]:
         step, error = Step.__members__.get(text(seen, "step")), StepError.__members__.get(text(seen, "error"))
         if step is None or error is None:
             continue
         since = recent[recent.index(seen) + 1 :]
         # Where it was sent to its disk and came back, that says more.
-        came_back = step in _TO_DISK and seen not in case.last
+        came_back = step in _TO_DISK and seen not in case.last and since[0].at - seen.at <= BACK_WITHIN
         if not of(since, *_PASSED[step]) and not came_back:
             yield seen, step, error
+
+
+def _untold(case: Case) -> str:
+    """What a loader that cannot tell why found out, by which loader it was as far as that was seen."""
+    loaded = of([each for boot in case.boots for each in boot], Stage.LOADER)
+    signed = bool(loaded) and text(loaded[-1], "name") in SIGNED
+    return (
+        "GRUB found no boot loader that starts"
+        if signed
+        else "its boot loader could not start it, and does not say why"
+    )
 
 
 def _often(seen: Sighting) -> Iterator[str]:

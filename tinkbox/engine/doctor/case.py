@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from ipaddress import IPv4Address
+from typing import Final
 
-from tinkbox.engine.timeline.sighting_rules import begins
+from tinkbox.engine.timeline.sighting_rules import Unnoted, begins
 from tinkbox.engine.workflows.journals import LostWork
 from tinkbox.model.boot import Stage
 from tinkbox.model.diagnosis import Gravity, Rival
@@ -23,7 +24,29 @@ from tinkbox.model.notes import Retirement
 from tinkbox.model.sightings import Line, Sighting
 from tinkbox.model.vitals import Vitals
 from tinkbox.model.workflow import State
-from tinkbox.wire.polling import ORDERS_SECONDS
+from tinkbox.wire.polling import ORDERS_SECONDS, SILENT_SECONDS
+
+# What a host that only sends in a machine's name, and hears nothing that is sent to it, can have noted as well.
+FORGEABLE: Final = frozenset(
+    {
+        Stage.DISCOVER,
+        Stage.IGNORED,
+        Stage.OFFERED,
+        Stage.REQUESTED,
+        Stage.LEASED,
+        Stage.REFUSED,
+        Stage.OTHER_SERVER,
+        Stage.DECLINED,
+        Stage.ADDRESS_KEPT,
+        Stage.BOOT_SERVER,
+        Stage.LOADER_REQUESTED,
+        Stage.LOADER_FAILED,
+        Stage.STILL_THERE,
+    }
+)
+ON_APPLIANCE: Final = "the appliance"  # what the appliance is called as the host of a service
+# Beside the time between two polls of a worker.
+_SLOW_WAY: Final = timedelta(seconds=SILENT_SECONDS - ORDERS_SECONDS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,7 +93,9 @@ class Work:
     `called` is what people call the machine, `hardware_id` its id.  `waits` says what keeps the next action from beginning, empty
     where nothing does.  `unkept` is since when the appliance cannot keep what the machine hands in, and why; None: it can, or the workflow
     is not looked at by itself.  `services` are the awaited ones, `images` says which images nothing can have, line by line.
-    `hint` and `tail`, the last lines of output, are those of how it ended, at `ended_at`.
+    `hint` and `tail`, the last lines of output, are those of how it ended, at `ended_at`; `overtaken` is why it is not retried, empty
+    where it may be.  `engine_away` is since when the machine's engine does not answer its worker.  `gone` are services that were ready,
+    and are not there any more.
     """
 
     id: str
@@ -101,6 +126,9 @@ class Work:
     hint: str = ""
     tail: tuple[str, ...] = ()
     ended_at: datetime | None = None
+    engine_away: datetime | None = None
+    gone: tuple[AwaitedService, ...] = ()
+    overtaken: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,6 +139,18 @@ class Lent:
     mac: MacAddress
     until: datetime
     name: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NetworkQuestion:
+    """The question for other DHCP servers that was asked last on all interfaces, when it began.
+
+    `answered` tells that one answered, `offered` that one offered an address.
+    """
+
+    at: datetime
+    answered: bool
+    offered: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,6 +181,9 @@ class Case:
     not know, until a person decides about it.  `osie_trouble` is why no OSIE can be used although there are files of one.  `disk` and `vitals` are the appliance's, None where a machine is looked at.
     `work` is what the machine works on or waits for; without `mac` the workflow is the patient itself.
     `lent` tells who has the address that is reserved for the machine, `near` are MACs that may be another one of its own.
+    `question` is the last one to the network for other DHCP servers, also where `rivals` are told of the appliance alone.
+    `unnoted` tells of
+    unknown machines that were not noted lately for lack of room.
     """
 
     now: datetime
@@ -174,6 +217,8 @@ class Case:
     work: Work | None = None
     lent: Lent | None = None
     near: tuple[Near, ...] = ()
+    unnoted: Unnoted | None = None
+    question: NetworkQuestion | None = None
 
     @property
     def gives_addresses(self) -> bool:
@@ -190,6 +235,31 @@ class Case:
         """The sightings of its last boot."""
         found = self.boots
         return found[-1] if found else ()
+
+    @property
+    def furthest(self) -> tuple[Sighting, ...]:
+        """The sightings of its last boot that came further than what any host can send in its name; else of its last boot."""
+        every = self.boots
+        return next((each for each in reversed(every) if not _is_forgeable(each)), every[-1] if every else ())
+
+    @property
+    def asked_again(self) -> tuple[str, ...]:
+        """As evidence, that something asked in its name after that boot, and came no further; empty where nothing did."""
+        told = next((each for each in reversed(self.furthest) if each.stage not in FORGEABLE), None)
+        again = of(self.sightings[self.sightings.index(told) + 1 :], Stage.DISCOVER) if told is not None else ()
+        if not again:
+            return ()
+        return (
+            f"{moment(again[-1].at)} it, or another host in its name, asked for an address again, and came no further",
+        )
+
+    @property
+    def worker_heard(self) -> datetime | None:
+        """When the machine's worker was heard of last, while it is in touch; None: it is not."""
+        work = self.work
+        if work is None or work.contact is None or self.now - work.contact > work.polls + _SLOW_WAY:
+            return None
+        return work.contact
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -219,6 +289,10 @@ def boots(sightings: Sequence[Sighting]) -> tuple[tuple[Sighting, ...], ...]:
             found.append([])
         found[-1].append(seen)
     return tuple(map(tuple, found))
+
+
+def _is_forgeable(boot: Sequence[Sighting]) -> bool:
+    return all(each.stage in FORGEABLE for each in boot)
 
 
 def of(sightings: Sequence[Sighting], *stages: Stage) -> tuple[Sighting, ...]:

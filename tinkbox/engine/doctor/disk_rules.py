@@ -17,7 +17,14 @@ def disk_nearly_full(case: Case) -> Iterator[Finding]:
     disk = case.disk
     if disk is None or not disk.nearly_full:
         return
-    first = f" First {_remedy(disk)}." if disk.largest else ""
+    ours = disk.database + sum(each.octets for each in disk.shares.values())
+    helps = ours >= max(disk.keep_free, LAST_ROOM) - disk.free
+    first = f" First {_remedy(disk)}." if disk.largest and helps else ""
+    other = (
+        " If all of this is little, something else fills the disk."
+        if helps
+        else f" Something else fills it, for tinkbox has {show_size(ours)} there: `sudo du -xh / | sort -h | tail` shows what."
+    )
     yield Finding(
         gravity=Gravity.FAULT,
         cause=f"The disk of the data folder is {_how_full(disk)}.",
@@ -26,7 +33,7 @@ def disk_nearly_full(case: Case) -> Iterator[Finding]:
             f"the database's file has {show_size(disk.database)}",
             *(f"{each.about}: {show_size(disk.shares[each].octets)}" for each in disk.largest),
         ),
-        remedy=f"Free room on that disk.{first} If all of this is little, something else fills the disk.",
+        remedy=f"Free room on that disk.{first}{other}",
     )
 
 

@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from tinkbox.engine.doctor.appliance_rules import (
@@ -15,11 +15,11 @@ from tinkbox.engine.doctor.appliance_rules import (
     image_damaged,
     interface_down,
     interface_gone,
+    interface_recreated,
     memory_low,
     no_carrier,
     osie_damaged,
     other_version,
-    port_shut,
     port_unheard,
     registry_unusable,
 )
@@ -27,6 +27,16 @@ from tinkbox.engine.doctor.boot_step_rules import boot_step_failed, disk_does_no
 from tinkbox.engine.doctor.card_rules import missing_driver, missing_firmware
 from tinkbox.engine.doctor.case import Case, Finding, moment
 from tinkbox.engine.doctor.disk_rules import deleted_early, disk_nearly_full, output_not_kept, write_refused
+from tinkbox.engine.doctor.engine_rules import machine_engine_away, service_gone
+from tinkbox.engine.doctor.firewall_rules import port_shut
+from tinkbox.engine.doctor.host_rules import (
+    address_taken,
+    database_gone,
+    mtu_small,
+    netmask_changed,
+    other_appliance,
+    replies_refused,
+)
 from tinkbox.engine.doctor.kernel_rules import (
     disk_errors,
     firmware_asked_for,
@@ -62,6 +72,7 @@ from tinkbox.engine.doctor.network_rules import (
     proxy_ignored,
     remembered_address,
     spanning_tree,
+    too_many_unknown,
 )
 from tinkbox.engine.doctor.pairing_rules import same_mac, wrong_mac
 from tinkbox.engine.doctor.permission_rules import (
@@ -99,8 +110,9 @@ BROKEN: Final = "RuleFailed"  # what a rule is told by that failed itself
 class Rule:
     """`name` is CamelCase and stable, `about` what it looks for.
 
-    One that is `vague` says only that something is wrong: it is silent where another rule knows more.  One `of_work` looks at
-    the workflow alone (`Case.work`), and is asked where a workflow is looked at without the boots of its machine.
+    One that is `vague` says only that something is wrong: it is silent where another rule `explains` it.  One `of_work` looks at
+    the workflow alone (`Case.work`), and is asked where a workflow is looked at without the boots of its machine.  One `of_boot`
+    is about the way to the worker: while that is in touch, what it finds is suspect at most.
     """
 
     name: str
@@ -108,15 +120,22 @@ class Rule:
     look: Callable[[Case], Iterable[Finding]]
     vague: bool = False
     of_work: bool = False
+    of_boot: bool = False
+    explains: bool = True
 
 
 # The likelier first: where two are equally grave, people read the upper one first.  docs/doctor.md has a row for each.
 RULES: Sequence[Rule] = (
     Rule("InterfaceGone", "a provisioning interface that the host has no more", interface_gone),
+    Rule("InterfaceRecreated", "a provisioning interface that was created anew", interface_recreated),
     Rule("InterfaceDown", "a provisioning interface that is switched off", interface_down),
     Rule("AddressMissing", "a provisioning interface without our address", address_missing),
+    Rule("NetmaskChanged", "a provisioning interface that leads to a part of our network only", netmask_changed),
+    Rule("AddressTaken", "another host with the appliance's own address", address_taken),
+    Rule("RepliesRefused", "replies that this host does not let out", replies_refused),
     Rule("PortShut", "this host's own firewall", port_shut),
     Rule("PortUnheard", "packets that this host drops before we get them", port_unheard),
+    Rule("DatabaseGone", "a database whose file was deleted or replaced while it is open", database_gone),
     Rule("DatabaseDamaged", "a database whose pages do not fit together", database_damaged),
     Rule("WriteRefused", "writes that the disk refuses", write_refused),
     Rule("OutputNotKept", "an action of which nothing can be kept", output_not_kept, of_work=True),
@@ -131,47 +150,60 @@ RULES: Sequence[Rule] = (
     Rule("ClockOff", "a clock that differs from its time server's", clock_off),
     Rule("ClockJumped", "a clock that was set while tinkbox ran", clock_jumped),
     Rule("NoCarrier", "a provisioning interface without a link", no_carrier),
+    Rule("OtherAppliance", "another tinkbox on a provisioning network", other_appliance),
+    Rule("MtuSmall", "a provisioning interface with small packets", mtu_small),
     Rule("OtherVersion", "an OSIE of another version", other_version),
     Rule("HistoryLost", "a machine that did what the store does not know", history_lost),
-    Rule("WrongMac", "an unknown MAC, and a machine that is waited for with one like it", wrong_mac),
-    Rule("SameMac", "two machines with one MAC", same_mac),
+    Rule("SameMac", "two machines with one MAC", same_mac, of_boot=True, explains=False),
     Rule("NotKnown", "a machine that asks, and of which nobody told", not_known),
     Rule("LeftOut", "an unknown machine for which discovery has no place", left_out),
     Rule("NotPermitted", "a known machine that may not boot now", not_permitted),
-    Rule("OtherServer", "another DHCP server that gives addresses", other_server),
+    Rule("OtherServer", "another DHCP server that gives addresses", other_server, of_boot=True),
     Rule("OtherBootServer", "another server that says what to boot", other_boot_server),
     Rule("NobodyGivesAddresses", "modes proxy and off without another DHCP server", nobody_gives_addresses),
     Rule("NotDirectedHere", "mode off, and the other server does not send machines here", not_directed_here),
-    Rule("AddressOutside", "an address that lies in none of our networks", address_outside),
-    Rule("AddressInUse", "another host at the machine's address", address_in_use),
+    Rule("AddressOutside", "an address that lies in none of our networks", address_outside, of_boot=True),
+    Rule("AddressInUse", "another host at the machine's address", address_in_use, of_boot=True),
     Rule("AnswersForMany", "a host that answers for many addresses of a pool", answers_for_many),
+    Rule("TooManyUnknown", "more unknown machines than are noted", too_many_unknown),
     Rule("HeldBack", "a limit that is reached", held_back),
-    Rule("NoAddress", "no address to give", no_address),
+    Rule("NoAddress", "no address to give", no_address, of_boot=True),
     Rule(
         "TicketRefused",
         "a boot ticket that was used twice, or by another host; a TPM that is missing or another",
         ticket_refused,
     ),
-    Rule("AskedInItsName", "DHCP in a machine's name while the machine itself is there", asked_in_its_name),
-    Rule("ScriptRefused", "a boot script that is asked for from another address", script_refused),
-    Rule("NoProgram", "firmware for which there is no boot loader", no_program),
-    Rule("WrongLoader", "a boot loader for another kind of firmware", wrong_loader),
-    Rule("WrongArchitecture", "a hardware document that names another processor", wrong_architecture),
-    Rule("MissingLoader", "a boot file that is not served", missing_loader),
-    Rule("TransferStopped", "TFTP that ends after block n", transfer_stopped),
-    Rule("SecureBoot", "firmware that refuses a boot loader", secure_boot),
-    Rule("ProxyIgnored", "firmware that ignores proxy offers", proxy_ignored),
+    Rule(
+        "AskedInItsName",
+        "DHCP in a machine's name while the machine itself is there",
+        asked_in_its_name,
+        explains=False,
+    ),
+    Rule("ScriptRefused", "a boot script that is asked for from another address", script_refused, of_boot=True),
+    Rule("NoProgram", "firmware for which there is no boot loader", no_program, of_boot=True),
+    Rule("WrongLoader", "a boot loader for another kind of firmware", wrong_loader, of_boot=True),
+    Rule("WrongArchitecture", "a hardware document that names another processor", wrong_architecture, of_boot=True),
+    Rule("MissingLoader", "a boot file that is not served", missing_loader, of_boot=True),
+    Rule("TransferStopped", "TFTP that ends after block n", transfer_stopped, of_boot=True),
+    Rule("SecureBoot", "firmware that refuses a boot loader", secure_boot, of_boot=True),
+    Rule("ProxyIgnored", "firmware that ignores proxy offers", proxy_ignored, of_boot=True),
     Rule("NoOsie", "no OSIE for the machine's architecture", no_osie),
-    Rule("RamdiskTooLarge", "too little memory for the OSIE", ramdisk_too_large),
-    Rule("BootStepFailed", "a kernel, ramdisk or script that could not be loaded or started", boot_step_failed),
+    Rule("RamdiskTooLarge", "too little memory for the OSIE", ramdisk_too_large, of_boot=True),
+    Rule(
+        "BootStepFailed",
+        "a kernel, ramdisk or script that could not be loaded or started",
+        boot_step_failed,
+        of_boot=True,
+    ),
     Rule("DiskNotFound", "no disk, or none that boots", disk_not_found),
-    Rule("DiskDoesNotBoot", "a way to the disk that failed", disk_does_not_boot),
+    Rule("DiskDoesNotBoot", "a way to the disk that failed", disk_does_not_boot, of_boot=True),
     Rule("MissingDriver", "a card for which the OSIE has no driver", missing_driver),
     Rule("MissingFirmware", "a card that lacks firmware", missing_firmware),
     Rule("RunsItsOwnSystem", "a machine that is waited for, and boots its disk", runs_its_own_system),
     Rule("CloudInitFailed", "an installed system whose cloud-init failed", cloud_init_failed),
     Rule("UserDataByAddress", "user-data that an address alone does not get", user_data_by_address),
     Rule("MetadataRefused", "a metadata token that another machine shows", metadata_refused),
+    Rule("WorkflowFailed", "a workflow that failed", workflow_failed, of_work=True),
     Rule("OutOfMemory", "memory of a machine that ran out while an action runs", out_of_memory, of_work=True),
     Rule("KernelPanic", "a kernel that crashed while an action runs", kernel_panic, of_work=True),
     Rule("DiskErrors", "a disk that does not read or write while an action runs", disk_errors, of_work=True),
@@ -180,19 +212,26 @@ RULES: Sequence[Rule] = (
     Rule("HungTask", "a process that stands still in the kernel", hung_task, of_work=True),
     Rule("FirmwareAskedFor", "a driver that asks for firmware while an action runs", firmware_asked_for, of_work=True),
     Rule("SilentWorker", "a worker that fell silent while its action runs", silent_worker, of_work=True),
+    Rule(
+        "MachineEngineAway",
+        "a machine whose engine does not answer while its action runs",
+        machine_engine_away,
+        of_work=True,
+    ),
     Rule("ImageMissing", "an image that a workflow needs, missing or damaged", image_missing, of_work=True),
     Rule("ServiceNotReady", "a service that its workflow waits for in vain", service_not_ready, of_work=True),
-    Rule("ClockWrong", "a clock that was far off", clock_is_wrong),
-    Rule("SpanningTree", "a switch port that opens late", spanning_tree),
-    Rule("BootLoop", "boots that begin again and again", boot_loop),
+    Rule("ServiceGone", "a service that was ready, and is not there any more", service_gone, of_work=True),
+    Rule("SpanningTree", "a switch port that opens late", spanning_tree, of_boot=True),
+    Rule("BootLoop", "boots that begin again and again", boot_loop, of_boot=True, explains=False),
     Rule("SizeProbe", "TFTP that only asked for a file's size", size_probe),
     Rule("RememberedAddress", "a machine that was refused an old address", remembered_address),
+    Rule("ClockWrong", "a clock that was far off", clock_is_wrong, explains=False),
+    Rule("WrongMac", "an unknown MAC, and a machine that is waited for with one like it", wrong_mac, explains=False),
     Rule("NeverSeen", "a machine that is waited for, and was never seen, or not since", never_seen, vague=True),
-    Rule("SilentLoader", "a boot loader that arrived, and is silent since", silent_loader, vague=True),
-    Rule("SilentOsie", "an OSIE that was sent, and whose worker is silent", silent_osie, vague=True),
+    Rule("SilentLoader", "a boot loader that arrived, and is silent since", silent_loader, vague=True, of_boot=True),
+    Rule("SilentOsie", "an OSIE that was sent, and whose worker is silent", silent_osie, vague=True, of_boot=True),
     Rule("SilentDisk", "a machine that was told to boot its new disk, and is silent since", silent_disk, vague=True),
-    Rule("Stalled", "a boot that stands still", stalled_boot, vague=True),
-    Rule("WorkflowFailed", "a workflow that failed", workflow_failed, vague=True, of_work=True),
+    Rule("Stalled", "a boot that stands still", stalled_boot, vague=True, of_boot=True),
     Rule("Waiting", "a workflow that waits, as it should", waiting, vague=True, of_work=True),
 )
 
@@ -205,20 +244,23 @@ def work_rules() -> Sequence[Rule]:
 def diagnose(case: Case, rules: Sequence[Rule] = RULES) -> tuple[Diagnosis, ...]:
     """What is wrong, or only looks so: the gravest first, then the likeliest.  A rule that fails keeps no other from speaking."""
     found = [_diagnosis(case, each) for rule in rules if not rule.vague for each in _looked(case, rule)]
-    of_work = {each.name for each in rules if each.of_work}
-    for rule in rules:
-        # What is wrong with a workflow, such as its image, says nothing of its machine's boot.
-        silent = {BROKEN} if rule.of_work else {BROKEN, *of_work}
-        if rule.vague and all(each.gravity is Gravity.HARMLESS or each.rule in silent for each in found):
+    for rule in (each for each in rules if each.vague):
+        explaining = {each.name for each in rules if _explains(each, rule)}
+        if all(each.gravity is Gravity.HARMLESS or each.rule not in explaining for each in found):
             found += [_diagnosis(case, each) for each in _looked(case, rule)]
     return tuple(sorted(found, key=lambda each: each.gravity.rank))
+
+
+def _explains(rule: Rule, vague: Rule) -> bool:
+    """Whether what a rule finds says more than the vague one.  What is wrong with a workflow says nothing of its machine's boot."""
+    return rule.explains and (vague.of_work or not rule.of_work)
 
 
 def _looked(case: Case, rule: Rule) -> Iterator[tuple[str, Finding]]:
     """What a rule finds, each with the name that it is told by: the rule's own, or BROKEN where it failed itself."""
     try:
         for each in rule.look(case):
-            yield rule.name, each
+            yield rule.name, _beside_worker(case, each) if rule.of_boot else each
     except Exception as error:  # whatever is wrong with one rule, the others are asked
         _log.exception("the doctor's rule %s failed", rule.name, extra={"action": f"doctor.{rule.name}"})
         yield (
@@ -230,6 +272,16 @@ def _looked(case: Case, rule: Rule) -> Iterator[tuple[str, Finding]]:
                 remedy="This is a defect of tinkbox: report it with what the appliance's log says of it.",
             ),
         )
+
+
+def _beside_worker(case: Case, found: Finding) -> Finding:
+    """The same of a boot whose worker is in touch: the machine has come that far, so another host may have sent what was seen."""
+    heard = case.worker_heard
+    if heard is None:
+        return found
+    gravity = Gravity.SUSPECT if found.gravity is Gravity.FAULT else found.gravity
+    evidence = f"{moment(heard)} its worker was in touch all the same: another host may have sent this in its name"
+    return replace(found, gravity=gravity, evidence=(*found.evidence, evidence))
 
 
 def _diagnosis(case: Case, found: tuple[str, Finding]) -> Diagnosis:

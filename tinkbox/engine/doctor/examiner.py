@@ -8,11 +8,13 @@ from datetime import datetime, timedelta
 from ipaddress import IPv4Address
 
 from tinkbox.engine.doctor.boot_step_rules import DISK_BOOTS_WITHIN
-from tinkbox.engine.doctor.case import Case, Lent, OsieSize, Work, held_back
+from tinkbox.engine.doctor.case import FORGEABLE, Case, Lent, NetworkQuestion, OsieSize, Work, held_back
 from tinkbox.engine.doctor.doctor import diagnose, work_rules
 from tinkbox.engine.doctor.pairing import Pairing, heard_of
 from tinkbox.engine.doctor.presence import Presence
+from tinkbox.engine.doctor.rounds import PartlyExamined
 from tinkbox.engine.doctor.silence_rules import silent_since
+from tinkbox.engine.doctor.surveys import Surveys
 from tinkbox.engine.doctor.work_in_hand import WorkInHand
 from tinkbox.engine.machines.boot_history import Seen
 from tinkbox.engine.machines.machines import Machines
@@ -30,7 +32,7 @@ from tinkbox.model.hardware import Interface, MacAddress, is_mac, primary
 from tinkbox.model.inventory import Inventory
 from tinkbox.model.leases import Claimant, Lease, Subnet
 from tinkbox.model.limits import Standing
-from tinkbox.model.text import counted, quoted, shortened
+from tinkbox.model.text import counted, one_line, quoted, shortened
 from tinkbox.model.vitals import Vitals
 from tinkbox.model.workflow import BEGUN, FINAL, State
 
@@ -65,6 +67,7 @@ _TROUBLE = frozenset(
     }
 )
 _UNTOLD = (State.SUCCESS, State.CANCELED)
+_OF_A_RUN = frozenset({"HistoryLost", "WriteRefused", "CloudInitFailed"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,7 +89,8 @@ class Examination:
     """What the doctor found `at` a time.  `unasked` is why nobody was asked for other DHCP servers, or empty.
 
     `machines` and `workflows` count those that were looked at.  `workflow` is the id of the one that was asked for, empty otherwise.
-    `examined` names what was looked at, `unexamined` what was not, each with why.
+    `examined` names what was looked at, `unexamined` what was not, each with why.  `appliance` is what is wrong with the appliance itself
+    where a machine or a workflow was asked for.
     """
 
     at: datetime
@@ -98,6 +102,7 @@ class Examination:
     workflow: str = ""
     examined: tuple[str, ...] = ()
     unexamined: tuple[tuple[str, str], ...] = ()
+    appliance: tuple[Diagnosis, ...] = ()
 
 
 async def _no_vitals() -> Vitals | None:
@@ -158,16 +163,21 @@ class Examiner:
         self._pairing = Pairing(machines, inventory, clock)
         self._looked: dict[MacAddress, tuple[Diagnosis, ...]] = {}  # what rounds found of machines in trouble
         self._heard: tuple[Rival, ...] | None = None  # when the network was asked last
+        self._question: NetworkQuestion | None = None
+        self._surveys = Surveys(lambda listens: self._survey(listens=listens))
 
     async def examine(self, key: str = "", who: str = OPERATOR, *, listens: bool = True) -> Examination:
         """A machine, by its key or the MAC of one that nobody knows; without a key everything there is.
 
-        Unless it `listens` now, the other DHCP servers are those that were heard last.  It comes in a person's turn.  Raises TooMany when enough of theirs wait, and NotFound for a machine that is not known
+        Unless it `listens` now, the other DHCP servers are those that were heard last.  It comes in a person's turn, and one
+        of everything answers all who asked before it began.  Raises TooMany when enough of theirs wait, and NotFound for a machine that is not known
         and was not seen.
         """
         with self._turns.place(who) as turn:
+            if not key:
+                return await self._surveys.get(who, turn, listens=listens)
             async with turn():
-                return await (self._examine(key, listens=listens) if key else self._survey(listens=listens))
+                return await self._examine(key, listens=listens)
 
     async def examine_workflow(self, key: str, who: str = OPERATOR, *, listens: bool = True) -> Examination:
         """A workflow by its key (`Workflows`), with the machines that it needs now; raises as `examine`, and Conflict."""
@@ -213,8 +223,16 @@ class Examiner:
             _log.exception("workflow %s cannot be examined", workflow_id, extra={"action": "doctor.workflow"})
             return None
         about_work = {each.name for each in work_rules()}
+        if work.action_state in BEGUN and silent_since(work, general.since, general.now) is None:
+            # Its worker is in touch: what was seen of its boot, or of other workers, is over or has nothing to do with the action.
+            found = [each for each in found if each.rule in about_work or each.rule in _OF_A_RUN]
         told = {Gravity.FAULT} if work.action_state in BEGUN else {Gravity.FAULT, Gravity.SUSPECT}
         return next((each for each in found if each.gravity in told or _is_suspect_of(each, about_work)), None)
+
+    def name_of(self, mac: str) -> str:
+        """What people call a machine, by a MAC of it; empty for an unknown one."""
+        known = self._machines.known
+        return known.name(known.holder(MacAddress(mac))) if mac else ""
 
     async def waits(self, workflow_id: str) -> str:
         """What a workflow waits for, as what stands behind "waiting for"; empty: nothing."""
@@ -224,16 +242,34 @@ class Examiner:
         """What is wrong now, as far as that costs little: what was heard of other servers is what `listen` heard last.
 
         Machines that do as they should are looked at in memory alone; the timelines of so many of the others are read as
-        FULL_LOOKS says, and what was found before stands for the rest.
+        FULL_LOOKS says, and what was found before stands for the rest.  Raises PartlyExamined where the store does not tell of
+        disk, machines or workflows.
         """
         vitals = await self._vitals()
         general = self._general(self._heard, surveyed=True)
-        found = list(diagnose(replace(general, disk=await self._disk(), vitals=vitals)))
+        disk, untold = await self._room()
+        found = list(diagnose(replace(general, disk=disk, vitals=vitals)))
+        try:
+            found += await self._of_machines_and_workflows(general, vitals)
+        except Exception as why:  # whatever is wrong with the store, what the appliance measured of itself is told
+            raise PartlyExamined(found, why) from why
+        if untold is not None:
+            raise PartlyExamined(found, untold) from untold
+        return tuple(each for each in found if each.gravity is not Gravity.HARMLESS)
+
+    async def _room(self) -> tuple[DiskUsage | None, Refusal | None]:
+        """What takes room on the disk, or why the store does not tell."""
+        try:
+            return await self._disk(), None
+        except Refusal as why:
+            return None, why
+
+    async def _of_machines_and_workflows(self, general: Case, vitals: Vitals | None) -> list[Diagnosis]:
         base = replace(general, rivals=None, limits=())
         works = await self._work.under_way() if self._work is not None else []
         by_mac = {each.machine: each for each in works if each.machine is not None and not each.before}
         troubled = self._troubled(by_mac)
-        found += await self._looked_at(troubled, base, by_mac, vitals)
+        found = await self._looked_at(troubled, base, by_mac, vitals)
         covered = {by_mac[each].id for each in self._looked if each in by_mac}
         rules = work_rules()
         for number, work in enumerate(works):
@@ -241,7 +277,7 @@ class Examiner:
                 found += diagnose(replace(base, mac=work.machine, work=work), rules)
             if number % 50 == 49:
                 await asyncio.sleep(0)
-        return tuple(each for each in found if each.gravity is not Gravity.HARMLESS)
+        return found
 
     async def listen(self) -> None:
         """Ask for other DHCP servers, which takes seconds, and keep who answered for the rounds."""
@@ -260,7 +296,9 @@ class Examiner:
                 if now - each.at > LATELY or unknown > MOST_UNKNOWN:
                     continue
             silent_at_disk = each.stage is Stage.LOCAL_DISK and now - each.at > DISK_BOOTS_WITHIN
-            if each.stage in _TROUBLE or silent_at_disk or stalled(each, now):
+            # Any host can ask in its name: what was found of it before stands until it comes further.
+            no_further = each.stage in FORGEABLE and bool(self._looked.get(each.mac))
+            if each.stage in _TROUBLE or silent_at_disk or no_further or stalled(each, now):
                 found.append(each.mac)
         for mac, work in works.items():
             silent = silent_since(work, self._premises.since, now) is not None
@@ -293,18 +331,46 @@ class Examiner:
 
     async def _survey(self, *, listens: bool) -> Examination:
         """The appliance, the network, the machines that were seen lately or are needed, and the workflows."""
-        lost = await self._lost()
-        waited_for = await self._machines.waited_for()
         rivals, unasked = await self._others(listens=listens)
         vitals = await self._vitals()
         general = self._general(rivals, surveyed=True)
-        found = list(diagnose(replace(general, disk=await self._disk(), vitals=vitals)))
+        disk, untold = await self._room()
+        found = list(diagnose(replace(general, disk=disk, vitals=vitals)))
+        unexamined = {"disk": str(untold)} if untold is not None else {}
+        macs: Sequence[MacAddress] | None = None
+        workflows = 0
+        try:
+            macs, workflows, others = await self._survey_of_machines(general, vitals)
+            found += others
+        except Exception as why:  # whatever is wrong with the store, what the appliance measured of itself is told
+            if not isinstance(why, Refusal):
+                _log.exception("machines and workflows cannot be examined", extra={"action": "doctor.survey"})
+            unexamined["machines and workflows"] = one_line(str(why), 300) or type(why).__name__
+        if vitals is not None:
+            unexamined |= vitals.unexamined
+        measured = _MEASURED if vitals is not None else ()
+        return Examination(
+            at=self._clock(),
+            mode=self._premises.mode,
+            machines=len(macs or ()),
+            unasked=unasked,
+            diagnoses=_sorted(each for each in found if each.gravity is not Gravity.HARMLESS),
+            workflows=workflows,
+            examined=_examined(measured, unexamined, unasked, None if macs is None else len(macs), workflows),
+            unexamined=self._unexamined(unexamined, unasked, macs),
+        )
+
+    async def _survey_of_machines(
+        self, general: Case, vitals: Vitals | None
+    ) -> tuple[list[MacAddress], int, list[Diagnosis]]:
+        """Which machines were looked at, how many workflows, and what was found of both."""
+        lost, waited_for = await self._lost(), await self._machines.waited_for()
         # What other servers there are, and who is held back, is said of the appliance, and not again of each machine.
         base = replace(general, rivals=None, limits=())
         under_way = await self._work.under_way() if self._work is not None else []
         failed = await self._work.failed_since(general.now - RECENT) if self._work is not None else []
         macs = await self._noteworthy(lost, [*waited_for, *failed])
-        found += await self._of_machines(macs, base, lost, waited_for, vitals)
+        found = await self._of_machines(macs, base, lost, waited_for, vitals)
         told = {each.workflow for each in found}
         apart = [each for each in under_way if each.id not in told]
         if self._work is not None:
@@ -312,16 +378,7 @@ class Examiner:
             apart += [*(await self._work.of_machines(without_mac)).values()]
         for work in apart:
             found += await self._of_work(work, base)
-        return Examination(
-            at=self._clock(),
-            mode=self._premises.mode,
-            machines=len(macs),
-            unasked=unasked,
-            diagnoses=_sorted(each for each in found if each.gravity is not Gravity.HARMLESS),
-            workflows=len(under_way),
-            examined=_examined(vitals, unasked, len(macs), len(under_way)),
-            unexamined=self._unexamined(vitals, unasked, macs),
-        )
+        return macs, len(under_way), found
 
     async def _examine(self, key: str, *, listens: bool) -> Examination:
         """One machine."""
@@ -334,7 +391,8 @@ class Examiner:
         rivals, unasked = await self._others(listens=listens)
         general = self._general(rivals, surveyed=False)
         lost, waited_for = await self._lost(), await self._machines.waited_for()
-        found = await self._of_machines(macs, general, lost, waited_for, await self._vitals())
+        vitals = await self._vitals()
+        found = await self._of_machines(macs, general, lost, waited_for, vitals)
         return Examination(
             at=self._clock(),
             mode=self._premises.mode,
@@ -342,8 +400,14 @@ class Examiner:
             unasked=unasked,
             diagnoses=_sorted(found),
             workflows=len({each.workflow for each in found} - {""}),
-            examined=("how it boots", "its newest workflow", *(["other DHCP servers"] if not unasked else [])),
+            examined=(
+                "how it boots",
+                "its newest workflow",
+                _APPLIANCE,
+                *(["other DHCP servers"] if not unasked else []),
+            ),
             unexamined=(*_unasked(unasked), _REST),
+            appliance=await self._of_appliance(rivals, vitals, found),
         )
 
     async def _examine_workflow(self, key: str, *, listens: bool) -> Examination:
@@ -364,10 +428,21 @@ class Examiner:
                 "its images",
                 "its services",
                 *(["how its machine boots"] if machines else []),
+                _APPLIANCE,
                 *(["other DHCP servers"] if not unasked else []),
             ),
             unexamined=(*_unasked(unasked), _REST),
+            appliance=await self._of_appliance(rivals, await self._vitals(), found),
         )
+
+    async def _of_appliance(
+        self, rivals: tuple[Rival, ...] | None, vitals: Vitals | None, found: Sequence[Diagnosis]
+    ) -> tuple[Diagnosis, ...]:
+        """The faults of the appliance itself beside what was `found` of one machine or workflow, which it may explain."""
+        disk, _ = await self._room()
+        own = diagnose(replace(self._general(rivals, surveyed=True), disk=disk, vitals=vitals))
+        told = {(each.rule, each.cause) for each in found}
+        return tuple(each for each in own if each.gravity is Gravity.FAULT and (each.rule, each.cause) not in told)
 
     async def _of_workflow(self, workflows: WorkInHand, key: str, general: Case) -> tuple[int, list[Diagnosis], Work]:
         """How many machines were looked at, what was found, the gravest first, and where the workflow stands."""
@@ -428,16 +503,14 @@ class Examiner:
         return machine_keys.beginning(known, key), await self._work.beginning(key) if self._work is not None else ()
 
     def _unexamined(
-        self, vitals: Vitals | None, unasked: str, macs: Sequence[MacAddress]
+        self, unmeasured: Mapping[str, str], unasked: str, macs: Sequence[MacAddress] | None
     ) -> tuple[tuple[str, str], ...]:
-        """What a survey does not look at, each with why."""
+        """What a survey does not look at, each with why; `macs` are the machines that it did, None: they could not be."""
         known = self._machines.known
-        looked_at = {known.holder(each) for each in macs}
+        looked_at = {known.holder(each) for each in macs or ()}
         left = sum(each.retired is None and each.hardware.id not in looked_at for each in known.all())
-        found = [*_unasked(unasked)]
-        if vitals is not None:
-            found += [*vitals.unexamined.items()]
-        if left:
+        found = [*_unasked(unasked), *unmeasured.items()]
+        if left and macs is not None:
             them = "it" if left == 1 else "them"
             found.append((counted(left, "other machine"), f"not seen for a day, and no workflow needs {them}"))
         return tuple(found)
@@ -449,6 +522,7 @@ class Examiner:
         return self._heard, "" if self._heard is not None else "the appliance has not asked for them yet"
 
     async def _rivals(self) -> tuple[tuple[Rival, ...] | None, str]:
+        begun = self._clock()
         try:
             heard = await self._ask()
         except Unavailable as why:
@@ -456,6 +530,9 @@ class Examiner:
             return None, str(why)
         # Where it was asked on some interfaces alone, that there is no other server cannot be said.
         self._heard = heard.rivals if heard.rivals or not heard.unasked else None
+        offered = any(each.offered is not None for each in heard.rivals)
+        if offered or not heard.unasked:
+            self._question = NetworkQuestion(at=begun, answered=bool(heard.rivals), offered=offered)
         return self._heard, heard.unasked
 
     async def _noteworthy(self, lost: Iterable[str], waited_for: Iterable[str]) -> list[MacAddress]:
@@ -493,6 +570,8 @@ class Examiner:
             surveyed=surveyed,
             limits=tuple(each for each in self._limits() if each.notable),
             claimants=tuple(self._claimants()),
+            unnoted=self._machines.timeline.unnoted(),
+            question=self._question,
         )
 
     async def _machine(
@@ -515,13 +594,15 @@ class Examiner:
         self, general: Case, mac: MacAddress, lost: Mapping[str, LostWork], waited_for: Mapping[str, datetime]
     ) -> Case:
         hardware_id = self._machines.known.holder(mac)
-        told = await self._seen.of(mac)
+        # Of thousands that only wait nothing ever came, so that nothing is to be read.
+        came = self._came(mac, hardware_id)
+        told = await self._seen.of(mac) if came else []
         own = [each for each in told if each.mac == mac and each.stage is not Stage.SYSLOG]
         case = replace(
             general,
             mac=mac,
             sightings=tuple(own[-KEPT_SIGHTINGS:]),
-            said=tuple(await self._seen.complaints(mac)),
+            said=tuple(await self._seen.complaints(mac)) if came else (),
             inventory=await self._inventory(hardware_id or mac),
             firmware_traits=self._firmware_traits(mac),
             limits=tuple(held_back(general.limits, lambda holder: holder == mac or self._at(holder) == mac)),
@@ -548,6 +629,12 @@ class Examiner:
             retired=known.retired,
         )
 
+    def _came(self, mac: MacAddress, hardware_id: str) -> bool:
+        """Whether anything ever came of a machine."""
+        record = self._machines.known.get(hardware_id)
+        macs = [mac] if record is None else [each.mac for each in record.hardware.interfaces]
+        return any(map(self._machines.timeline.newest, macs)) or bool(self._machines.progress.last_contact(hardware_id))
+
     def _lent(self, interface: Interface | None, mac: MacAddress) -> Lent | None:
         """Who has the address that is reserved for a machine, when another one has."""
         address = interface.address if interface is not None else None
@@ -559,7 +646,8 @@ class Examiner:
 
 
 # Beside a machine or a workflow.
-_REST = ("the appliance itself and everything else", "`tinkbox doctor` without a key examines it")
+_REST = ("everything else", "`tinkbox doctor` without a key examines it")
+_APPLIANCE = "the appliance itself"
 
 
 def _sorted(found: Iterable[Diagnosis]) -> tuple[Diagnosis, ...]:
@@ -574,19 +662,25 @@ def _unasked(why: str) -> tuple[tuple[str, str], ...]:
     return (("other DHCP servers", why),) if why else ()
 
 
-def _examined(vitals: Vitals | None, unasked: str, machines: int, workflows: int) -> tuple[str, ...]:
-    """What a survey looked at."""
-    measured = ["disk", "OSIE", "limits", *(_MEASURED if vitals is not None else ())]
-    left_out = " ".join(vitals.unexamined).lower() if vitals is not None else ""
-    parts = [each for each in measured if each.lower() not in left_out]
+def _examined(
+    measured: Sequence[str], unmeasured: Iterable[str], unasked: str, machines: int | None, workflows: int
+) -> tuple[str, ...]:
+    """What a survey looked at, so many machines among it; None: neither machines nor workflows."""
+    left_out = " ".join(unmeasured).lower()
+    parts = [each for each in ("disk", "OSIE", "limits", *measured) if each.lower() not in left_out]
     return (
         f"the appliance ({', '.join(parts)})",
         *(["other DHCP servers"] if not unasked else []),
-        f"{counted(machines, 'machine')} by what was seen of them"
-        if machines != 1
-        else "1 machine by what was seen of it",
-        f"{counted(workflows, 'workflow')} under way or waiting",
+        *(
+            [_looked_at(machines), f"{counted(workflows, 'workflow')} under way or waiting"]
+            if machines is not None
+            else []
+        ),
     )
+
+
+def _looked_at(machines: int) -> str:
+    return f"{counted(machines, 'machine')} by what was seen of {'it' if machines == 1 else 'them'}"
 
 
 _MEASURED = ("memory", "interfaces", "firewall", "clock", "database", "images", "engine")

@@ -1,6 +1,7 @@
 """The doctor's rules about what a machine's kernel says while an action runs.
 
-Whoever is root on the machine can write into its kernel's log, so its words stand in quotes and are bounded.
+Whoever is root on the machine can write into its kernel's log, and any host can send syslog in a machine's name.  So its words
+stand in quotes and are bounded, and of a workflow that is over they are suspect at most: its worker told how it ended.
 """
 
 import re
@@ -11,10 +12,12 @@ from tinkbox.engine.doctor.case import Case, Finding, moment
 from tinkbox.model.diagnosis import Gravity
 from tinkbox.model.sightings import Line
 from tinkbox.model.text import counted, quoted
+from tinkbox.model.workflow import FINAL
 from tinkbox.wire.kernel_log import killed_for_memory
 
 KERNEL: Final = "kernel"
 MOST_LINES: Final = 3
+SENT_BY: Final = "as its syslog said, which any host on the network can send in its name"
 _LONGEST: Final = 160
 # No disk of a machine's: a floppy or an optical drive without a medium says so whenever it is looked at.
 _DISK: Final = r"(?P<{}>(?!fd\d|sr\d)[a-z][\w!-]{{0,30}})"
@@ -48,7 +51,7 @@ def out_of_memory(case: Case) -> Iterator[Finding]:
     limited = bool(victims) and victims[-1].limited
     whose = "a container with a limit" if limited else "the machine"
     yield Finding(
-        gravity=Gravity.FAULT,
+        gravity=_gravity(case),
         cause=f"Memory ran out {_while(case)}, that of {whose}.{killed}{held}",
         evidence=_said(lines),
         remedy="Raise the container's limit."
@@ -66,7 +69,7 @@ def disk_errors(case: Case) -> Iterator[Finding]:
             found.setdefault(next(filter(None, match.groups())), []).append(each)
     for disk, lines in list(found.items())[:MOST_LINES]:
         yield Finding(
-            gravity=Gravity.FAULT,
+            gravity=_gravity(case),
             cause=f"The disk {disk} has errors {_while(case)}: {counted(len(lines), 'line')} of the kernel say so.",
             evidence=_said(lines),
             remedy="See to its cable, its slot and its power, and read its SMART values (smartctl -a); a disk that goes on like "
@@ -105,7 +108,7 @@ def hardware_error(case: Case) -> Iterator[Finding]:
     """What processor, memory or bus report of themselves."""
     if lines := [each for each in _lines(case) if _HARDWARE.search(each.text)]:
         yield Finding(
-            gravity=Gravity.FAULT,
+            gravity=_gravity(case),
             cause=f"The machine's hardware reports errors {_while(case)}: processor, memory or bus.",
             evidence=_said(lines),
             remedy="Read its management controller's event log, and test its memory; what these lines name has to be replaced.",
@@ -129,10 +132,14 @@ def hung_task(case: Case) -> Iterator[Finding]:
 def kernel_panic(case: Case) -> Iterator[Finding]:
     """A kernel that gave up; only the first of its words get out, if any."""
     if lines := [each for each in _lines(case) if _PANIC.search(each.text)]:
+        contact = case.work.contact if case.work else None
+        goes_on = contact is not None and contact > lines[-1].at
         yield Finding(
-            gravity=Gravity.FAULT,
-            cause=f"The machine's kernel crashed {_while(case)}. It boots again after 30 seconds.",
-            evidence=_said(lines),
+            gravity=Gravity.SUSPECT if goes_on else _gravity(case),
+            cause=f"The machine's kernel said that it crashed {_while(case)}, and its worker was in touch since."
+            if goes_on
+            else f"The machine's kernel crashed {_while(case)}. It boots again after 30 seconds.",
+            evidence=(*_said(lines), *([f"{moment(contact)} its worker was in touch"] if contact and goes_on else [])),
             remedy="Look at its console for the rest. Memory that ran out and faulty hardware are likelier than the kernel.",
         )
 
@@ -143,10 +150,16 @@ def _lines(case: Case) -> Iterator[Line]:
 
 
 def _said(lines: Iterable[Line]) -> tuple[str, ...]:
-    """The newest of them as evidence."""
+    """The newest of them as evidence, and what such lines are worth."""
     every = list(lines)
     more = (f"and {len(every) - MOST_LINES} such lines before",) if len(every) > MOST_LINES else ()
-    return (*more, *(f"{moment(each.at)} the kernel: {quoted(each.text, _LONGEST)}" for each in every[-MOST_LINES:]))
+    told = (f"{moment(each.at)} the kernel: {quoted(each.text, _LONGEST)}" for each in every[-MOST_LINES:])
+    return (*more, *told, SENT_BY)
+
+
+def _gravity(case: Case) -> Gravity:
+    """A fault while the workflow is under way."""
+    return Gravity.SUSPECT if case.work is not None and case.work.state in FINAL else Gravity.FAULT
 
 
 def _while(case: Case) -> str:

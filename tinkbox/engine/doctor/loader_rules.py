@@ -7,6 +7,7 @@ from tinkbox.engine.machines.firmware_rules import REFUSED_WITHIN, SIGNED, UNSIG
 from tinkbox.model.boot import Stage
 from tinkbox.model.diagnosis import Gravity
 from tinkbox.model.sightings import Sighting
+from tinkbox.model.text import quoted
 
 # RFC 4578 §2.1 and the registry that followed it.
 FIRMWARE = {
@@ -77,9 +78,10 @@ def missing_loader(case: Case) -> Iterator[Finding]:
         name = text(missing[-1], "name")
         yield Finding(
             gravity=Gravity.FAULT,
-            cause=f"The machine asks for {name}, which is not served here: another DHCP server tells it so.",
+            cause=f"A question for {quoted(name)}, which is not served here, came from the machine's address: probably another DHCP "
+            "server names that file.",
             evidence=tuple(map(line, missing)),
-            remedy="Correct the boot file's name (option 67, `filename`) in the other server's configuration: the lines "
+            remedy="`tinkbox doctor` without a key asks for other DHCP servers. If there is one, correct the boot file's name (option 67, `filename`) in the other server's configuration: the lines "
             "for its kind of server (docs/doctor.md) have the names that are served.",
         )
 
@@ -101,11 +103,13 @@ def _what_stopped(seen: Sighting, told: tuple[str, ...], *, always: bool) -> Fin
     if block == 0 and seen.facts.get("heard") == 0:
         return Finding(
             gravity=Gravity.FAULT,
-            cause="The machine's question for its boot loader arrives, and none of our answers reaches it.",
+            cause="Its question for its boot loader arrives, and no answer of ours was acknowledged: probably none of them reaches the "
+            "machine.",
             evidence=told,
-            remedy="A firewall or address translation between here and the machine lets its question to UDP port 69 through, "
+            remedy="Probably a firewall or address translation between here and the machine lets its question to UDP port 69 through, "
             "and not the answers, which go from another port to a high one of the machine: allow UDP both ways, or set "
-            "`node.tftp_single_port: on` where the filter knows nothing of TFTP.",
+            "`node.tftp_single_port: on` where the filter knows nothing of TFTP. If the machine boots all the same, another host sent the "
+            "question in its name.",
         )
     if block == 0:
         return Finding(
@@ -185,15 +189,15 @@ def secure_boot(case: Case) -> Iterator[Finding]:
 
 def silent_loader(case: Case) -> Iterator[Finding]:
     """A boot loader that arrived, and of which nothing was heard."""
-    fetched = of(case.last, Stage.LOADER)
-    if not fetched or case.last[-1] is not fetched[-1]:
+    fetched = of(case.furthest, Stage.LOADER)
+    if not fetched or case.furthest[-1] is not fetched[-1]:
         return
     waited = (case.now - fetched[-1].at).total_seconds()
     if waited > _STARTS_WITHIN:
         yield Finding(
             gravity=Gravity.FAULT,
             cause=f"The machine has {text(fetched[-1], 'name') or 'its boot loader'}, and nothing was heard of it since.",
-            evidence=(line(fetched[-1]), f"{moment(case.now)} silence for {waited:.0f} s"),
+            evidence=(line(fetched[-1]), *case.asked_again, f"{moment(case.now)} silence for {waited:.0f} s"),
             remedy="Look at its screen. A message about security or signatures: switch Secure Boot off, or boot it once more. "
             "A loader that hangs at its network card: update the card's firmware, or boot the other way (BIOS or UEFI).",
         )

@@ -2,9 +2,10 @@
 
 from collections.abc import Iterator, Sequence
 from datetime import timedelta
-from ipaddress import IPv4Address
+from ipaddress import IPv4Address, IPv4Network
 
 from tinkbox.engine.doctor.case import Case, Finding, line, moment, number, of, text
+from tinkbox.engine.timeline.sighting_rules import ended_at
 from tinkbox.model.boot import Asker, Stage
 from tinkbox.model.diagnosis import Gravity, Rival
 from tinkbox.model.duration import show_duration
@@ -29,11 +30,14 @@ _LOADING = (
 
 def other_server(case: Case) -> Iterator[Finding]:
     """Another server gives addresses where we are to give them."""
+    forging = [each for each in case.rivals or () if each.server == case.address]
+    if forging:
+        yield _in_our_name(case, forging)
     if not case.gives_addresses:
         return
     # Of a boot beside that server nothing follows for today, when addresses are ours to give.
-    taken = of(case.last, Stage.OTHER_SERVER) if not _offered_beside(case.last) else ()
-    giving = [each for each in case.rivals or () if each.offered is not None]
+    taken = [each for each in _chosen(case) if _address(each, "address") is not None and not _is_over(case, each)]
+    giving = [each for each in case.rivals or () if each.offered is not None and each not in forging]
     if not taken and not giving:
         return
     servers = {text(each, "server") for each in taken} | {str(each.server) for each in giving}
@@ -43,7 +47,10 @@ def other_server(case: Case) -> Iterator[Finding]:
     yield Finding(
         # What took its address elsewhere does not boot; a machine that took ours was lucky this time.
         gravity=Gravity.FAULT if taken or case.mac is None else Gravity.SUSPECT,
-        cause=f"Another DHCP server, {who}, gives addresses to the machines that boot here, and the faster one wins.",
+        cause=f"Another DHCP server, {who}, gives addresses to the machines that boot here, and the faster one wins."
+        if giving
+        else f"The machine accepted an address of another DHCP server, {who}, at {ended_at(taken[-1]):%H:%M:%S} UTC: the "
+        "faster one wins.",
         evidence=tuple(evidence),
         remedy=f"Stop that server, or take its port out of this network{where}: on the switch, the table of MAC "
         "addresses names the port. If it is the network's own, set `dhcp: {mode: proxy}` in tinkbox.yaml: it then goes "
@@ -55,12 +62,23 @@ def other_boot_server(case: Case) -> Iterator[Finding]:
     """Another server tells machines what to boot, where only the addresses are its business."""
     if case.mode == "off":
         return
+    empty = [each for each in _chosen(case) if case.gives_addresses and _address(each, "address") is None]
+    if empty and not _is_over(case, empty[-1]):
+        yield Finding(
+            gravity=Gravity.FAULT,
+            cause=f"The machine chose an offer of another server, {text(empty[-1], 'server')}, that names no address: a proxy DHCP.",
+            evidence=tuple(map(line, empty[-3:])),
+            remedy="Stop that server's proxy DHCP (dnsmasq: `dhcp-range=…,proxy` and `pxe-service`), or take it out of this network. "
+            "The addresses come from the appliance: leave `dhcp.mode` as it is.",
+        )
+        return
     others = [
         each
         for each in case.rivals or ()
         if (each.boot_file or each.pxe)
         and (each.offered is None or case.mode == "proxy")
         and each.next_server != case.address
+        and each.server != case.address
     ]
     if others:
         yield Finding(
@@ -122,6 +140,7 @@ def address_outside(case: Case) -> Iterator[Finding]:
             "under dhcp.subnets in tinkbox.yaml.",
         )
         return
+    yield from _appliance_outside(case)
     for seen in of(case.last, Stage.OTHER_SERVER, Stage.LEASED)[-1:]:
         address = _address(seen, "address")
         if address is not None and not _inside(case, address):
@@ -132,6 +151,28 @@ def address_outside(case: Case) -> Iterator[Finding]:
                 remedy=f"See who gave it (tinkbox doctor without a MAC asks); if {address} is right, and a router leads "
                 "here, name its network under dhcp.subnets in tinkbox.yaml.",
             )
+
+
+def _appliance_outside(case: Case) -> Iterator[Finding]:
+    """A netmask with which the machine takes the appliance for a host of another network, to which it knows no way."""
+    card = case.interface
+    if card is None or card.address is None or card.netmask is None or not case.gives_addresses:
+        return
+    served = next((each.network for each in case.subnets if each.interface and card.address in each.network), None)
+    own = IPv4Network(f"{card.address}/{card.netmask}", strict=False)
+    routed = card.gateway is not None and card.gateway in own
+    if served is None or case.address not in served or case.address in own or routed or of(case.last, *_LOADING):
+        return
+    yield Finding(
+        gravity=Gravity.FAULT,
+        cause=f"The appliance {case.address} is not within {own}, the network of the machine's netmask {card.netmask}: the machine "
+        "cannot reach it.",
+        evidence=(
+            f"its hardware document says ip.address {card.address} and netmask {card.netmask}",
+            f"the network that is served here is {served}",
+        ),
+        remedy=f"Set netmask to {served.netmask} in its hardware document and push it again.",
+    )
 
 
 def remembered_address(case: Case) -> Iterator[Finding]:
@@ -161,6 +202,23 @@ def address_in_use(case: Case) -> Iterator[Finding]:
             remedy=f"Find the other host (`arping -I INTERFACE {address}` shows its MAC) and give it another address, or "
             "give the machine another one in its hardware document.",
         )
+
+
+def too_many_unknown(case: Case) -> Iterator[Finding]:
+    """More unknown machines than are noted: a real one may be among those that are left out."""
+    told = case.unnoted
+    if case.mac is not None or told is None:
+        return
+    way = f"the relay {told.relay}" if told.relay else "a network of the appliance itself"
+    yield Finding(
+        gravity=Gravity.SUSPECT,
+        cause=f"More unknown machines ask than are noted: {counted(told.times, 'question')} of such machines went unnoted since "
+        f"{moment(told.since)} UTC.",
+        evidence=(f"{moment(told.newest)} the newest of them, {told.mac}, came by {way}",),
+        remedy="A host probably invents MACs: the switch's table of MAC addresses shows many behind one port. Take that port off "
+        "the network. Until then an unknown machine of yours may be missing in `tinkbox hardware list --seen`; register it "
+        "(`tinkbox hardware add MAC --name NAME`), for known machines are always noted.",
+    )
 
 
 def answers_for_many(case: Case) -> Iterator[Finding]:
@@ -238,6 +296,32 @@ def heard(rival: Rival) -> str:
         boot = ", and says that it is a PXE boot server, which names its file to machines that ask it on port 4011"
     where = f" from {rival.next_server}" if rival.boot_file and rival.next_server else ""
     return f"asked on {rival.interface}, the DHCP server {rival.server} (MAC {mac}) {offer}{boot}{where}"
+
+
+def _chosen(case: Case) -> tuple[Sighting, ...]:
+    """The offers of other servers that the machine chose, where the addresses were ours to give."""
+    return of(case.last, Stage.OTHER_SERVER) if not _offered_beside(case.last) else ()
+
+
+def _is_over(case: Case, chosen: Sighting) -> bool:
+    """Whether the network was asked for other servers after the machine chose one, and none offered such a thing."""
+    asked = case.question
+    if asked is None or asked.at <= ended_at(chosen):
+        return False
+    return not (asked.offered if _address(chosen, "address") is not None else asked.answered)
+
+
+def _in_our_name(case: Case, forging: Sequence[Rival]) -> Finding:
+    """Another host that answers DHCP and calls itself by the appliance's address."""
+    macs = " and ".join(sorted({each.mac for each in forging}))
+    return Finding(
+        gravity=Gravity.FAULT,
+        cause=f"Another host answers DHCP and uses the appliance's own address, {case.address}, as its server: the host with MAC {macs}.",
+        evidence=tuple(map(heard, forging)),
+        remedy=f"Find the switch port of {macs} (on the switch, the table of MAC addresses names it) and take that host off the "
+        "network. Do not stop the appliance. It is likelier a host that forges answers than a server that someone set up.",
+        subject=macs,
+    )
 
 
 def seconds_asked(seen: Sighting) -> int:

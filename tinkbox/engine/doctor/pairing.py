@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from tinkbox.engine.doctor.case import Case, Near
 from tinkbox.engine.machines.boot_progress import is_its_own
 from tinkbox.engine.machines.machines import Machines, MachineStatus
+from tinkbox.engine.timeline.sighting_rules import ended_at
 from tinkbox.model.alike_macs import alike
 from tinkbox.model.hardware import Hardware, MacAddress, primary
 from tinkbox.model.inventory import Inventory
@@ -13,6 +14,8 @@ from tinkbox.model.sightings import Sighting
 
 # An unknown machine that was seen last before that is none of today's.
 _LATELY = timedelta(days=1)
+# A person who switched a machine on, and then registered it, did both within that.
+_BEFORE_WORKFLOW = timedelta(minutes=10)
 # Of so many machines that are waited for in vain the inventories are looked into.
 _MOST_INVENTORIES = 50
 
@@ -47,9 +50,12 @@ class Pairing:
             own = primary(record.hardware) if record is not None else None
             if own is not None and mac in cards and hardware_id not in found:
                 found[hardware_id] = Near(mac=own.mac, key=self._key(hardware_id), of_one_machine=True)
+        asked = ended_at(case.sightings[-1]) if case.sightings else None
         for each in alike(mac):
             hardware_id = known.holder(each)
-            if hardware_id in waited_for and hardware_id not in found and self._unheard(hardware_id, waited_for):
+            if hardware_id not in waited_for or hardware_id in found or not self._asks(asked, waited_for[hardware_id]):
+                continue
+            if self._never_came(hardware_id) and await self._inventory(hardware_id) is None:
                 found[hardware_id] = Near(mac=each, key=self._key(hardware_id))
         return tuple(found.values())
 
@@ -60,14 +66,16 @@ class Pairing:
         if case.mac is None or waited_since is None or (heard_at is not None and heard_at >= waited_since):
             return ()
         found = [
-            Near(mac=seen.mac, key=machine.key, seen_at=seen.at, of_one_machine=True)
+            Near(mac=seen.mac, key=machine.key, seen_at=ended_at(seen), of_one_machine=True)
             for seen in self._asking(_cards(case.inventory))
         ]
-        sure = {each.mac for each in found}
+        # A machine that ever came with its own MAC was registered without a mistake in typing.
+        if heard_at is not None or case.inventory is not None:
+            return tuple(found)
         found += [
-            Near(mac=seen.mac, key=machine.key, seen_at=seen.at)
+            Near(mac=seen.mac, key=machine.key, seen_at=ended_at(seen))
             for seen in self._asking([*alike(case.mac)])
-            if seen.mac not in sure
+            if self._asks(ended_at(seen), waited_since)
         ]
         return tuple(found)
 
@@ -75,8 +83,14 @@ class Pairing:
         """What was seen last of those that no hardware document names."""
         for each in macs:
             seen = self._machines.timeline.newest(each)
-            if seen is not None and not self._machines.known.knows(each) and self._clock() - seen.at <= _LATELY:
+            if seen is None or self._machines.known.knows(each):
+                continue
+            if self._clock() - ended_at(seen) <= _LATELY:
                 yield seen
+
+    def _asks(self, asked: datetime | None, waited_since: datetime) -> bool:
+        """Whether an unknown machine that asked last at this time, None: unknown when, may be one that is waited for since then."""
+        return asked is not None and asked >= min(waited_since, self._clock() - _BEFORE_WORKFLOW)
 
     async def _told_before(self, waited_for: Mapping[str, datetime]) -> Mapping[str, Sequence[MacAddress]]:
         """The cards of some of those that are waited for in vain: nothing new came of them, so each is asked for once."""
@@ -99,6 +113,14 @@ class Pairing:
         heard_at = heard_of(self._machines, record.hardware, ())
         return heard_at is None or heard_at < waited_for[hardware_id]
 
+    def _never_came(self, hardware_id: str) -> bool:
+        """Whether nothing ever came of a machine by any MAC that its document names."""
+        record = self._machines.known.get(hardware_id)
+        if record is None or heard_of(self._machines, record.hardware, ()) is not None:
+            return False
+        last = (self._machines.timeline.last(each.mac, _is_its_own) for each in record.hardware.interfaces)
+        return not any(last)
+
     def _key(self, hardware_id: str) -> str:
         record = self._machines.known.get(hardware_id)
         return self._machines.known.key(record.hardware) if record is not None else hardware_id
@@ -108,9 +130,13 @@ def heard_of(machines: Machines, hardware: Hardware, seen: Sequence[Sighting]) -
     """When a machine itself last did anything that came here, by any of its interfaces; `seen` is what is known of one."""
     newest = (machines.timeline.newest(each.mac) for each in hardware.interfaces)
     seen = [*seen, *(each for each in newest if each)]
-    times = [each.at for each in seen if is_its_own(each.stage, each.facts)]
+    times = [ended_at(each) for each in seen if is_its_own(each.stage, each.facts)]
     contact = machines.progress.last_contact(hardware.id)
     return max([*times, *([contact] if contact else [])], default=None)
+
+
+def _is_its_own(seen: Sighting) -> bool:
+    return is_its_own(seen.stage, seen.facts)
 
 
 def _cards(inventory: Inventory | None) -> list[MacAddress]:

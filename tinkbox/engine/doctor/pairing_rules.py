@@ -1,7 +1,7 @@
 """The doctor's rules about what belongs together: two MACs of one machine, and one MAC of two machines."""
 
 from collections.abc import Callable, Iterator, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from shlex import quote
 from uuid import UUID
 
@@ -14,6 +14,8 @@ from tinkbox.model.sightings import Sighting
 
 # Two machines with one MAC that are on ask in turns within that; later a person may have changed something.
 AT_ONCE = timedelta(hours=1)
+# When only one of the two was seen for so long, it is over.
+OVER_AFTER = timedelta(minutes=10)
 MOST_NEAR = 3
 _MOST_COMPARED = 60
 _ASKED = (Stage.DISCOVER, Stage.IGNORED, Stage.SCRIPT_REFUSED)
@@ -40,11 +42,15 @@ def wrong_mac(case: Case) -> Iterator[Finding]:
         )
         asked = of(case.last, *_ASKED)[-1:] if case.interface is None else ()
         edit = f"tinkbox hardware edit {quote(near.key)} --add-mac {unknown}"
+        check = (
+            f"First check that {unknown} is a card of {near.key}: on the machine's label, in its firmware's set-up, or in its "
+            f"management controller. The command lets that card have {near.key}'s workflow, and any host can ask with a MAC like it."
+        )
         mend = (
-            f"Type `{edit}`, then boot it again."
+            f"Type `{edit}`, then boot it again. {check}"
             if sure
             else f"If it is: type `{edit} --remove-mac {known} --force`, or without `--remove-mac {known}` when it has both "
-            f"cards; then boot it again. If it is another machine: `tinkbox hardware add {unknown} --name NAME`."
+            f"cards; then boot it again. {check} If it is another machine: `tinkbox hardware add {unknown} --name NAME`."
         )
         yield Finding(
             gravity=Gravity.FAULT if sure else Gravity.SUSPECT,
@@ -70,7 +76,7 @@ def same_mac(case: Case) -> Iterator[Finding]:
     loaders = [each for each in asked if text(each, "asker") == Asker.IPXE]
     for trait, what in ((_uuid, "UUID"), (_processor, "processor"), (_port, "switch port")):
         for group in (firmware, loaders):
-            turns = _in_turns(group, trait)
+            turns = _in_turns(group, trait, case.now)
             if turns and not (trait is _port and _relayed_twice(group)):
                 # A person may have moved a cable to and fro.
                 have, gravity = ("may have", Gravity.SUSPECT) if trait is _port else ("have", Gravity.FAULT)
@@ -78,21 +84,24 @@ def same_mac(case: Case) -> Iterator[Finding]:
                     gravity=gravity,
                     cause=f"Two machines {have} the MAC {case.mac}: what asks with it has now one {what}, now another.",
                     evidence=tuple(f"{moment(each.at)} asked with {what} {trait(each)}" for each in turns),
-                    remedy="Find both: the switch's table of MAC addresses names the ports, one after the other. Give one of them "
-                    "another MAC (of virtual machines in their definition, of a card by its maker's tool), then `tinkbox "
-                    "hardware add` it with that. Until then let only one of them be on: they share one address and one "
-                    "workflow.",
+                    remedy=f"Find both: the switch's table of MAC addresses names their ports, one after the other (Cisco: `show mac "
+                    f"address-table address {case.mac}`; Linux bridge: `bridge fdb show | grep {case.mac}`). If one is no machine of "
+                    "yours, a host asks in this machine's name: take it off the network. If both are yours, give one of them another "
+                    "MAC (of virtual machines in their definition, of a card by its maker's tool), then `tinkbox hardware add` it "
+                    "with that. Until then let only one of them be on: they share one address and one workflow. This is over ten "
+                    "minutes after only one of them asks.",
                 )
                 return
 
 
-def _in_turns(asked: Sequence[Sighting], trait: Callable[[Sighting], str]) -> tuple[Sighting, ...]:
-    """The first three that show one, another, and the one again; empty where nothing came back.
+def _in_turns(asked: Sequence[Sighting], trait: Callable[[Sighting], str], now: datetime) -> tuple[Sighting, ...]:
+    """The first three that show one, another, and the one again; empty where nothing came back, or it is over.
 
     One that was repeated stands for all from its first to its last.
     """
     told = [each for each in asked if trait(each)][-_MOST_COMPARED:]
-    if len({trait(each) for each in told}) < 2:
+    newest = {trait(each): ended_at(each) for each in sorted(told, key=ended_at)}
+    if len(newest) < 2 or now - sorted(newest.values())[-2] > OVER_AFTER:
         return ()
     for place, first in enumerate(told):
         for second in told[place + 1 :]:

@@ -318,8 +318,10 @@ def ticket_refused(case: Case) -> Iterator[Finding]:
         tpms = {text(each, "tpm") for each in told if text(each, "why") == why} - {""}
         if len(tpms) > 1:
             cause, remedy = SEVERAL_TPMS
+        # Its own worker came since, and began what the machine does now.
+        over = mended and case.work is not None and seen.at < case.work.created_at
         yield Finding(
-            gravity=Gravity.FAULT,
+            gravity=Gravity.SUSPECT if over else Gravity.FAULT,
             cause=cause,
             evidence=(
                 *map(line, before[-2:]),

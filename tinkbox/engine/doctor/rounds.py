@@ -4,24 +4,25 @@ Rule 1: a condition is told when it begins and when it is over, once each, by th
 and not anew after a restart.
 Rule 2: one that comes and goes is told ever more seldom: each time that it comes back it must stay away twice as long.
 Rule 3: a round that fails ends nothing.  What was found before is kept, and that the round failed is a condition itself.
+Rule 4: many alike push out no rare one.  The appliance's own are all kept, what many machines have in common only in part,
+and how many are left out is a condition itself.
 """
 
 import asyncio
 import logging
 import re
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final, NoReturn
 
 from tinkbox.engine.wakeups import CHANGES, Wakeups
-from tinkbox.model.condition_events import BEGAN, OVER, began, lasting, over
+from tinkbox.model.condition_events import BEGAN, OVER, began, lasting, over, recalled
 from tinkbox.model.condition_events import Identity as Known
 from tinkbox.model.diagnosis import Diagnosis, Gravity
 from tinkbox.model.errors import Refusal
 from tinkbox.model.text import one_line, shortened
-from tinkbox.model.workflow import Event
 from tinkbox.store.database import Store, Tables
 
 _log = logging.getLogger(__name__)
@@ -30,14 +31,17 @@ EVERY: Final = 5.0  # seconds from the end of a round to the next one
 LISTEN_AFTER: Final = 60.0  # seconds: what is set up beside the appliance is up by then
 LISTEN_EVERY: Final = 300.0  # seconds: others hold an address back for a while for each question
 GONE: Final = 2  # rounds without it after which a condition is over
-AFTER_START: Final = 6  # rounds until what lasted before is over: files are checked in the background first
+AFTER_START: Final = 6  # rounds until what lasted before is over, once everything was examined
 LONGEST_GONE: Final = 64  # of one that came back ever again: some five minutes
 RELAPSE: Final = timedelta(hours=1)
-MOST: Final = 2_000  # conditions that are kept, the gravest first
+MOST: Final = 2_000  # conditions that are kept
 MOST_OVER: Final = 1_000
 MOST_UNSAVED: Final = 200
 KEPT_EVENTS: Final = 1_000  # of the appliance's
 FAILED: Final = "RoundFailed"
+LEFT_OUT: Final = "NotAllKept"
+SAYS_LEAST: Final = "NotKnown"  # of an unknown machine what else is found says more
+NAMED: Final = 3  # rules of which there are more, in its sentence
 LONGEST_SUBJECT: Final = 200  # letters
 # A figure by itself, with its unit: not of a name, an address, a path.
 _FIGURE: Final = re.compile(
@@ -49,18 +53,39 @@ Identity = tuple[str, str, str, str]
 _Event = tuple[datetime, str, Mapping[str, object]]
 
 
+# What they tell rests on listening, of which the first time comes later than that.
+_HEARD: Final = frozenset({"OtherServer", "OtherBootServer", "NobodyGivesAddresses", "NotDirectedHere"})
+
+
+class PartlyExamined(Exception):
+    """A round that could not examine everything, and `why`: what it `found` of the rest is true."""
+
+    def __init__(self, found: Iterable[Diagnosis], why: Exception) -> None:
+        super().__init__(str(why))
+        self.found = tuple(found)
+        self.why = why
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Kept:
-    """A condition, `missing` for so many rounds; it is over after `patience` of them."""
+    """A condition that was found `seen` for the last time, `missing` for so many rounds; it is over after `patience` of them.
+
+    One that is `recalled` lasted when the appliance stopped, and was not found since.
+    """
 
     found: Diagnosis
     since: datetime
+    seen: datetime
+    recalled: bool = False
     missing: int = 0
     patience: int = GONE
 
 
 class Rounds:
-    """Two parts.  `examine` tells what is wrong now, machines and workflows included; `listen` asks for other DHCP servers."""
+    """Two parts.  `examine` tells what is wrong now, machines and workflows included; `listen` asks for other DHCP servers.
+
+    Until it is `ready`, some of the appliance was not examined since it started: what lasted before lasts.
+    """
 
     def __init__(
         self,
@@ -69,6 +94,7 @@ class Rounds:
         store: Store,
         wakeups: Wakeups,
         clock: Callable[[], datetime],
+        ready: Callable[[], bool] = lambda: True,
     ) -> None:
         self._examine = examine
         self._listen = listen
@@ -76,13 +102,16 @@ class Rounds:
         self._wakeups = wakeups
         self._clock = clock
         self._kept: dict[Identity, _Kept] = {}
-        self._told: dict[Known, Event] | None = None  # of the life before; None: not read yet
-        self._away: dict[Known, int] = {}  # of these, for how many rounds they were not found again
+        self._ready = ready
+        self._is_recalled = False  # what lasted in the life before was read
+        self._has_listened = False
         self._over: dict[Identity, tuple[datetime, int]] = {}
         self._unsaved: list[_Event] = []
         self._failed = ""
         # Each of these is replaced as a whole: they are read from other threads.
+        self._left_out: dict[Identity, Diagnosis] = {}  # found in the last round that did not fail, and not kept
         self._all: tuple[Diagnosis, ...] = ()
+        self._numbers: Mapping[tuple[str, Gravity], int] = {}
         self._appliance: tuple[Diagnosis, ...] = ()
         self._of_machine: Mapping[str, Diagnosis] = {}
         self._of_workflow: Mapping[str, Diagnosis] = {}
@@ -100,17 +129,29 @@ class Rounds:
         while True:
             try:
                 await self._listen()
+                self._has_listened = True
             except Exception:  # whatever it is, what is known without asking is still told
                 _log.exception("asking for other DHCP servers failed", extra={"action": "doctor.listen"})
             await asyncio.sleep(LISTEN_EVERY)
 
     def all(self) -> tuple[Diagnosis, ...]:
-        """Everything that is wrong, the gravest first, then what has lasted longest; each with its `since`."""
+        """What is kept of all that is wrong, each with its `since`.
+
+        The gravest come first, then the appliance's own, then what has lasted longest.
+        """
         return self._all
+
+    def numbers(self) -> Mapping[tuple[str, Gravity], int]:
+        """How many are wrong by rule and gravity, those included that are not kept."""
+        return self._numbers
 
     def appliance(self) -> tuple[Diagnosis, ...]:
         """Of these the appliance's own."""
         return self._appliance
+
+    def unconfirmed(self) -> Mapping[Identity, Diagnosis]:
+        """What lasted when the appliance stopped, and could not be examined again yet."""
+        return {identity: kept.found for identity, kept in self._kept.items() if self._waits(kept)}
 
     def of_machines(self) -> Mapping[str, Diagnosis]:
         """The gravest of each machine that has one, by MAC; another mapping whenever one of them differs."""
@@ -132,13 +173,14 @@ class Rounds:
 
     async def round(self) -> None:
         """Examine once, and tell what began and what is over."""
-        await self._recall()
+        await self.recall()
         now = self._clock()
         try:
             found = await self._examine()
         except Exception as error:  # a full disk, a store that is away, a defect: the next round tells
-            self._fail(error)
-            self._take([self._failure(error, now)], now, failed=True)
+            partly, why = (error.found, error.why) if isinstance(error, PartlyExamined) else ((), error)
+            self._fail(why)
+            self._take([*partly, self._failure(why, now)], now, failed=True)
         else:
             if self._failed:
                 _log.info("the appliance examines itself again", extra={"action": "doctor.round"})
@@ -164,35 +206,41 @@ class Rounds:
         return Diagnosis(
             rule=FAILED,
             gravity=Gravity.SUSPECT,
-            cause="The appliance cannot examine itself: what stands here is what it found before.",
+            cause="The appliance cannot examine everything: of the rest stands here what it found before.",
             evidence=(f"{now:%Y-%m-%d %H:%M:%S} {type(error).__name__}: {one_line(str(error), 300)}",),
             remedy="Do what the evidence says; `tinkbox doctor` examines at once. The appliance's log has more.",
         )
 
     def _take(self, found: Iterable[Diagnosis], now: datetime, *, failed: bool = False) -> None:
         """Keep what was found; what is missing is over after some rounds, unless this one `failed`."""
-        grave = [each for each in found if each.gravity is not Gravity.HARMLESS]
-        grave.sort(key=lambda each: each.gravity.rank)
-        seen = identified(grave[:MOST])
+        grave = sorted(
+            (each for each in found if each.gravity is not Gravity.HARMLESS), key=lambda each: each.gravity.rank
+        )
+        everything = identified(grave)
+        seen = _kept_of(everything, self._kept)
+        if not failed:
+            self._left_out = {each: found for each, found in everything.items() if each not in seen}
+            if self._left_out:
+                missed = _not_all_kept(everything, self._left_out.values(), now)
+                seen |= identified([missed])
+                # Neither missing nor over: it is still wrong, and counted.
+                self._kept = {each: kept for each, kept in self._kept.items() if each not in self._left_out}
         for identity, diagnosis in seen.items():
             before = self._kept.get(identity)
-            kept = replace(before, missing=0) if before else self._begun(identity, diagnosis, now)
-            self._kept[identity] = replace(kept, found=replace(diagnosis, since=kept.since))
+            kept = self._kept_on(before) if before else self._begun(identity, diagnosis, now)
+            self._kept[identity] = replace(kept, found=replace(diagnosis, since=kept.since), seen=now)
         if not failed:
             for identity in [each for each in self._kept if each not in seen]:
                 self._miss(identity, now)
-            self._miss_told(now)
         self._show()
 
     def _begun(self, identity: Identity, found: Diagnosis, now: datetime) -> _Kept:
-        is_own = not (found.machine or found.workflow)
-        told = (self._told or {}).pop(_known(identity), None) if is_own else None
         relapsed = self._over.pop(identity, None)
         patience = GONE
         if relapsed and now - relapsed[0] < RELAPSE:
             patience = min(LONGEST_GONE, relapsed[1] * 2)
-        kept = _Kept(found=found, since=told.at if told else now, patience=patience)
-        if is_own and told is None:
+        kept = _Kept(found=found, since=now, seen=now, patience=patience)
+        if _is_own(found):
             _log.warning(
                 "%s %s began: %s What to do: %s", found.gravity, found.rule, found.cause, found.remedy,
                 extra={"action": f"doctor.{found.rule}"},
@@ -200,7 +248,17 @@ class Rounds:
             self._event(now, BEGAN, began(found, identity[3]))
         return kept
 
+    def _kept_on(self, before: _Kept) -> _Kept:
+        """One that was found again."""
+        return replace(before, missing=0, recalled=False, patience=GONE if before.recalled else before.patience)
+
+    def _waits(self, kept: _Kept) -> bool:
+        """Whether it cannot be known yet that it is over."""
+        return kept.recalled and not (self._ready() and (self._has_listened or kept.found.rule not in _HEARD))
+
     def _miss(self, identity: Identity, now: datetime) -> None:
+        if self._waits(self._kept[identity]):
+            return
         kept = replace(self._kept[identity], missing=self._kept[identity].missing + 1)
         self._kept[identity] = kept
         if kept.missing < kept.patience:
@@ -209,24 +267,16 @@ class Rounds:
         self._over[identity] = now, kept.patience
         while len(self._over) > MOST_OVER:
             del self._over[next(iter(self._over))]
-        if not (kept.found.machine or kept.found.workflow):
-            self._end(_known(identity), kept.found.cause, kept.since, now)
+        if _is_own(kept.found):
+            self._end(_known(identity), kept, now)
 
-    def _miss_told(self, now: datetime) -> None:
-        """What lasted when the appliance stopped, and is not found again, is over as well."""
-        for known, event in [*(self._told or {}).items()]:
-            self._away[known] = self._away.get(known, 0) + 1
-            if self._away[known] >= AFTER_START and self._told is not None:
-                del self._told[known], self._away[known]
-                self._end(known, str(event.data.get("message", "")), event.at, now)
-
-    def _end(self, known: Known, cause: str, since: datetime, now: datetime) -> None:
-        rule, subject = known
-        lasted = max(0, int((now - since).total_seconds()))
+    def _end(self, known: Known, kept: _Kept, now: datetime) -> None:
+        (rule, subject), cause = known, kept.found.cause
+        lasted = max(0, int((kept.seen - kept.since).total_seconds()))
         _log.info(
             "%s is over after %d s%s", rule, lasted, f": {cause}" if cause else "", extra={"action": f"doctor.{rule}"}
         )
-        self._event(now, OVER, over(rule, subject, cause, lasted))
+        self._event(now, OVER, over(rule, subject, kept.found.gravity, cause, lasted))
 
     def _event(self, at: datetime, kind: str, data: Mapping[str, object]) -> None:
         self._unsaved = [*self._unsaved, (at, kind, data)][-MOST_UNSAVED:]
@@ -234,28 +284,42 @@ class Rounds:
     def _show(self) -> None:
         shown = sorted(
             (each.found for each in self._kept.values()),
-            key=lambda each: (each.gravity.rank, each.since.timestamp() if each.since else 0.0),
+            key=lambda each: (each.gravity.rank, not _is_own(each), each.since.timestamp() if each.since else 0.0),
         )
         of_machine: dict[str, Diagnosis] = {}
         of_workflow: dict[str, Diagnosis] = {}
-        for each in shown:
+        # Those that are left out are told of their own machines all the same.
+        found = [*shown, *self._left_out.values()]
+        for each in sorted(found, key=lambda each: (each.gravity.rank, each.rule == SAYS_LEAST)):
             if each.machine:
                 of_machine.setdefault(each.machine, each)
             if each.workflow:
                 of_workflow.setdefault(each.workflow, each)
         self._all = tuple(shown)
-        self._appliance = tuple(each for each in shown if not each.machine and not each.workflow)
+        self._appliance = tuple(filter(_is_own, shown))
+        self._numbers = Counter((each.rule, each.gravity) for each in (*shown, *self._left_out.values()))
         if of_machine != self._of_machine:
             self._of_machine = of_machine
         self._of_workflow = of_workflow
 
-    async def _recall(self) -> None:
+    async def recall(self) -> None:
         """Read which conditions lasted when the appliance stopped, once; a store that is away is asked again."""
-        if self._told is None:
-            try:
-                self._told = lasting(await self._store.read(lambda tables: tables.events.of("")))
-            except Refusal:
-                return
+        if self._is_recalled:
+            return
+        try:
+            told = lasting(await self._store.read(lambda tables: tables.events.of("")))
+        except Refusal:
+            return
+        self._is_recalled, now = True, self._clock()
+        for (rule, subject), event in told.items():
+            found = replace(recalled(event), since=event.at)
+            if found.subject == _sentence(found):
+                found = replace(found, subject="")
+            kept = _Kept(found=found, since=event.at, seen=now, patience=AFTER_START, recalled=True)
+            identity = rule, "", "", subject
+            before = self._kept.get(identity)
+            self._kept[identity] = replace(before, since=event.at) if before else kept
+        self._show()
 
     async def _save(self) -> None:
         """Keep the events; those that the store does not take now, for the disk is full, it is given again."""
@@ -285,13 +349,56 @@ def identified(found: Iterable[Diagnosis]) -> dict[Identity, Diagnosis]:
     identities: dict[Identity, Diagnosis] = {}
     times: Counter[Identity] = Counter()
     for each in found:
-        subject = shortened(each.subject or _FIGURE.sub("#", each.cause), LONGEST_SUBJECT)
+        subject = shortened(each.subject, LONGEST_SUBJECT) or _sentence(each)
         identity = each.rule, each.machine, each.workflow, subject
         times[identity] += 1
         if times[identity] > 1:
             identity = *identity[:3], f"{subject} ({times[identity]})"
         identities[identity] = each
     return identities
+
+
+def _sentence(found: Diagnosis) -> str:
+    """What tells a diagnosis from others where its rule names no subject."""
+    return shortened(_FIGURE.sub("#", found.cause), LONGEST_SUBJECT)
+
+
+def _is_own(found: Diagnosis) -> bool:
+    return not found.machine and not found.workflow
+
+
+def _kept_of(found: Mapping[Identity, Diagnosis], before: Collection[Identity]) -> dict[Identity, Diagnosis]:
+    """Of all that is found MOST at most: the appliance's own, and the same number of each rule and gravity that has so many.
+
+    Of these those first that were kept `before`.
+    """
+    if len(found) <= MOST:
+        return {**found}
+    number: Counter[tuple[str, Gravity]] = Counter()
+    ranked: list[tuple[bool, int, Identity]] = []
+    for identity in sorted(found, key=lambda each: each not in before):
+        kind = found[identity].rule, found[identity].gravity
+        number[kind] += 1
+        ranked.append((not _is_own(found[identity]), number[kind], identity))
+    return {identity: found[identity] for *_, identity in sorted(ranked)[:MOST]}
+
+
+def _not_all_kept(found: Mapping[Identity, Diagnosis], left_out: Iterable[Diagnosis], now: datetime) -> Diagnosis:
+    numbers, missed = Counter(each.rule for each in found.values()), Counter(each.rule for each in left_out)
+    rules = [rule for rule, _ in missed.most_common()]
+    more = missed.total()
+    named = " or ".join(rules) if len(rules) <= NAMED else f"{', '.join(rules[:NAMED])} or others"
+    return Diagnosis(
+        rule=LEFT_OUT,
+        gravity=Gravity.SUSPECT,
+        cause=f"{more:,} more machines or workflows have {named} than are listed.",
+        evidence=tuple(
+            f"{now:%Y-%m-%d %H:%M:%S} {rule}: {numbers[rule]:,} found, {numbers[rule] - missed[rule]:,} listed"
+            for rule in rules
+        ),
+        remedy="Mend what they have in common. `tinkbox doctor` names all of them, `tinkbox doctor MACHINE` tells of one.",
+        subject="list",
+    )
 
 
 def _known(identity: Identity) -> Known:

@@ -3,10 +3,11 @@
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 
-from tinkbox.engine.doctor.case import Case, Finding, Work, line, moment, text
+from tinkbox.engine.doctor.case import Case, Finding, Work, line, moment, of, text
 from tinkbox.engine.machines.boot_progress import BOOTS, is_its_own
 from tinkbox.model.boot import Asker, Stage
 from tinkbox.model.diagnosis import Gravity
+from tinkbox.model.session import TicketRefusal
 from tinkbox.model.sightings import Sighting
 from tinkbox.model.text import machines_named
 from tinkbox.model.workflow import State
@@ -15,7 +16,7 @@ from tinkbox.wire.polling import ORDERS_SECONDS, SILENT_SECONDS
 # Beside the time between two polls: the pause before the next one, and a slow way.
 _MARGIN = timedelta(seconds=SILENT_SECONDS - ORDERS_SECONDS)
 # An action that is LEAVING sent its machine away: there nobody is to be heard.
-_WORKING = (State.RUNNING, State.HELD)
+WORKING = (State.RUNNING, State.HELD)
 # So many polls without a word are no slow way any more.
 _CERTAIN = 3
 _RETRY = (
@@ -28,7 +29,7 @@ def silent_since(work: Work | None, since: datetime, now: datetime) -> datetime 
 
     Of the time before `since`, when the appliance began to listen, nothing counts.
     """
-    if work is None or work.action_state not in _WORKING:
+    if work is None or work.action_state not in WORKING:
         return None
     known = [each for each in (work.contact, work.since) if each is not None]
     if not known or now - max(*known, since) <= work.polls + _MARGIN:
@@ -42,8 +43,9 @@ def silent_worker(case: Case) -> Iterator[Finding]:
     if work is None or heard is None:
         return
     again = _booted_since(case, heard)
-    cause, seen, remedy = _likeliest(work, again)
-    certain = bool(again or work.link or work.answers is False or case.now - heard > _CERTAIN * work.polls)
+    refused = _refused_since(case, heard)
+    cause, seen, remedy = _refusal(refused) if refused else _likeliest(work, again)
+    certain = bool(refused or again or work.link or work.answers is False or case.now - heard > _CERTAIN * work.polls)
     yield Finding(
         gravity=Gravity.FAULT if certain else Gravity.SUSPECT,
         cause=f"The worker is silent for {lasted(case.now - heard)} while {work.action} runs: {cause}.",
@@ -53,7 +55,7 @@ def silent_worker(case: Case) -> Iterator[Finding]:
             *seen,
             *_deadline(work),
         ),
-        remedy=f"{remedy} {_RETRY.format(work.name or work.id)}",
+        remedy=f"{remedy} {_RETRY.format(work.id[:8])}",
     )
 
 
@@ -62,6 +64,33 @@ def lasted(span: timedelta) -> str:
     minutes, seconds = divmod(max(0, int(span.total_seconds())), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02}:{seconds:02}" if hours else f"{minutes}:{seconds:02}"
+
+
+def _refused_since(case: Case, heard: datetime) -> tuple[Sighting, ...]:
+    """What was seen of the worker being refused since it was heard of last, where it is surely that one; empty: it was not."""
+    own = {text(each, "address") for each in of(case.sightings, Stage.LEASED)} - {""}
+    if case.interface is not None and case.interface.address is not None:
+        own.add(str(case.interface.address))
+    revoked = [each for each in of(case.sightings, Stage.REVOKED) if each.at >= heard - _MARGIN]
+    refused = [
+        each
+        for each in of(case.sightings, Stage.TICKET_REFUSED)
+        if each.at >= heard and (text(each, "address") in own or (revoked and text(each, "why") == TicketRefusal.VOID))
+    ]
+    if not refused or any(each.at > refused[-1].at for each in of(case.sightings, Stage.SESSION)):
+        return ()
+    return (*revoked[-1:], refused[-1])
+
+
+def _refusal(refused: tuple[Sighting, ...]) -> tuple[str, tuple[str, ...], str]:
+    """The same as `_likeliest` of a worker that is refused."""
+    why = text(refused[-1], "why")
+    if refused[0].stage is Stage.REVOKED:
+        cause = "a person revoked the credentials of this machine, so the appliance refuses its worker"
+    else:
+        cause = f"the appliance refuses it: the credential does not count, for {why}"
+    how = "Boot the machine again, or start its worker with a new credential: the one that `--rotate` printed, or one of `tinkbox hardware credential MACHINE`."
+    return cause, tuple(map(line, refused)), how
 
 
 def _likeliest(work: Work, again: tuple[Sighting, ...]) -> tuple[str, tuple[str, ...], str]:

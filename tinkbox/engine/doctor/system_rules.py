@@ -3,9 +3,11 @@
 from collections.abc import Iterator
 
 from tinkbox.engine.doctor.case import Case, Finding, line, moment, number, of, sized, text
+from tinkbox.engine.doctor.kernel_rules import SENT_BY
 from tinkbox.engine.doctor.loader_rules import ARM, X86, architecture
 from tinkbox.engine.machines.boot_plan import MAX_BOOTS
 from tinkbox.engine.machines.firmware_rules import BACK_WITHIN
+from tinkbox.engine.timeline.sighting_rules import ended_at
 from tinkbox.engine.timeline.stalls import LOOK_AT, stalled
 from tinkbox.engine.timeline.syslog import OSIE, OSIE_TROUBLE
 from tinkbox.model.boot import INSTALLED, Stage
@@ -13,7 +15,7 @@ from tinkbox.model.diagnosis import Gravity
 from tinkbox.model.hardware import Interface
 from tinkbox.model.sightings import Sighting
 from tinkbox.model.text import quoted
-from tinkbox.model.workflow import FINAL
+from tinkbox.model.workflow import FINAL, State
 
 # The kernel unpacks the ramdisk into a file system that may take half of the memory; unpacked it has three and a half
 # times the size that it is sent in.
@@ -25,6 +27,17 @@ _OFF = 300.0
 _FAR_OFF = 86_400.0
 _OWN_SYSTEM = (Stage.DISK_BOOTED, *INSTALLED)
 _BOOTED = (Stage.WORKER, *_OWN_SYSTEM, Stage.INVENTORY)
+# What ends all that was said of its disk: it boots something else.
+_BOOTS_ANEW = (
+    Stage.KERNEL,
+    Stage.RAMDISK,
+    Stage.FIRMWARE,
+    Stage.TICKET,
+    Stage.SESSION,
+    Stage.SUPPLIED,
+    Stage.OWN_BOOT,
+    Stage.DISCOVERY,
+)
 _OSIE_REMEDY = "`tinkbox hardware get` shows what else its syslog said."
 # By the part of the OSIE that has trouble (osie/files).
 _OSIE_REMEDIES = {
@@ -51,9 +64,9 @@ def no_osie(case: Case) -> Iterator[Finding]:
         if not (case.mac and case.surveyed):
             yield Finding(
                 gravity=Gravity.FAULT,
-                cause="The OSIE cannot be used: machines that are to boot get no kernel.",
+                cause=f"The OSIE cannot be used, so machines that are to boot get no kernel: {_first(case.osie_trouble)}.",
                 evidence=(case.osie_trouble,),
-                remedy="Do on the appliance what this evidence says.",
+                remedy=f"{_then(case.osie_trouble)}Or copy the folder osie back from a backup or from another appliance.",
             )
         return
     if case.mac is None:
@@ -62,7 +75,8 @@ def no_osie(case: Case) -> Iterator[Finding]:
                 gravity=Gravity.FAULT,
                 cause="No OSIE was built: machines that are to boot find no kernel.",
                 evidence=(evidence,),
-                remedy="Run `tinkbox osie build` on the appliance.",
+                remedy="Run `tinkbox osie build` on the appliance, which needs the internet, or copy the folder osie of its data folder "
+                "back from a backup or from another appliance.",
             )
         return
     if case.surveyed and not case.osie:
@@ -87,19 +101,30 @@ def no_osie(case: Case) -> Iterator[Finding]:
     )
 
 
+def _first(trouble: str) -> str:
+    """What is wrong, without the way out behind the last colon."""
+    return trouble.rpartition(": ")[0] or trouble
+
+
+def _then(trouble: str) -> str:
+    """The way out, as a sentence."""
+    _, colon, way = trouble.rpartition(": ")
+    return f"{way[:1].upper()}{way[1:].rstrip('.')}. " if colon and way else "Build it again: `tinkbox osie build`. "
+
+
 def wrong_architecture(case: Case) -> Iterator[Finding]:
     """A hardware document that names another processor than the machine has."""
     if case.interface is None:
         return
     told = case.interface.architecture
-    asked, expected = architecture(case.last), _NAMES.get(told)
+    asked, expected = architecture(case.furthest), _NAMES.get(told)
     if expected is not None and asked in X86 | ARM and asked not in expected:
         says = "says" if case.interface.architecture_told else "without arch means"
         yield Finding(
             gravity=Gravity.FAULT,
             cause=f"The machine is no {told}, as its hardware document {says}, so it is given a kernel that it cannot start.",
             evidence=(
-                f"{moment(case.last[0].at)} it asked as architecture {asked}",
+                f"{moment(case.furthest[0].at)} it asked as architecture {asked}",
                 _document(case.interface),
             ),
             remedy=f"Set arch to {'aarch64' if asked in ARM else 'x86_64'} in its hardware document and push it again.",
@@ -109,11 +134,11 @@ def wrong_architecture(case: Case) -> Iterator[Finding]:
 def ramdisk_too_large(case: Case) -> Iterator[Finding]:
     """Memory in which the OSIE cannot be unpacked."""
     memory, source = _memory(case)
-    fetched = of(case.last, Stage.KERNEL, Stage.RAMDISK, Stage.FIRMWARE)
+    fetched = of(case.furthest, Stage.KERNEL, Stage.RAMDISK, Stage.FIRMWARE)
     image = next(
         (each for each in case.osie if case.interface and each.architecture == case.interface.architecture), None
     )
-    if image is None or not memory or not fetched or of(case.last, Stage.WORKER):
+    if image is None or not memory or not fetched or of(case.furthest, Stage.WORKER):
         return
     sent, firmware = of(fetched, Stage.RAMDISK), of(fetched, Stage.FIRMWARE)
     ramdisk = (number(sent[-1], "bytes") if sent else None) or image.ramdisk
@@ -127,6 +152,7 @@ def ramdisk_too_large(case: Case) -> Iterator[Finding]:
                 source,
                 f"its ramdisk has {sized(ramdisk)}, and needs {sized(needed)} of memory to be unpacked",
                 *map(line, fetched),
+                *case.asked_again,
             ),
             remedy=f"Give the machine {-(-needed // (512 * _MIB)) * 512} MiB of memory or more; what actions write without a "
             "disk comes on top of that.",
@@ -135,11 +161,12 @@ def ramdisk_too_large(case: Case) -> Iterator[Finding]:
 
 def silent_osie(case: Case) -> Iterator[Finding]:
     """An OSIE that was sent, or has begun to run, and whose worker never spoke."""
-    sent = of(case.last, Stage.RAMDISK)
-    if not sent or any(each.at >= sent[-1].at for each in of(case.last, *_BOOTED)):
+    boot = case.furthest
+    sent = of(boot, Stage.RAMDISK)
+    if not sent or any(each.at >= sent[-1].at for each in of(boot, *_BOOTED)):
         return
-    clock = [each for each in of(case.last, Stage.CLOCK) if each.at >= sent[-1].at]
-    begun = [each for each in of(case.last, Stage.FIRMWARE, Stage.TICKET, Stage.CLOCK) if each.at >= sent[-1].at]
+    clock = [each for each in of(boot, Stage.CLOCK) if each.at >= sent[-1].at]
+    begun = [each for each in of(boot, Stage.FIRMWARE, Stage.TICKET, Stage.CLOCK) if each.at >= sent[-1].at]
     waited = (case.now - [*sent, *begun][-1].at).total_seconds()
     part, why, complaints = _trouble_of_osie(case, sent[-1])
     if why and waited > _OSIE_PASSING.get(part, 0.0):
@@ -149,6 +176,7 @@ def silent_osie(case: Case) -> Iterator[Finding]:
             evidence=(
                 line(sent[-1]),
                 *complaints,
+                *case.asked_again,
                 f"{moment(case.now)} {waited:.0f} s later its worker was not in touch",
             ),
             remedy=_OSIE_REMEDIES.get(part, _OSIE_REMEDY),
@@ -160,12 +188,16 @@ def silent_osie(case: Case) -> Iterator[Finding]:
             else "Look at its screen or serial console for the last lines: a panic while unpacking means too little memory, "
             "a machine without a network card a driver that is missing."
         )
+        again = [each for each in of(case.sightings, Stage.DISCOVER) if each.at > sent[-1].at]
+        # Perhaps it was switched off and on before its worker could speak.
+        cut_short = bool(again) and (again[0].at - [*sent, *begun][-1].at).total_seconds() <= _OSIE_STARTS_WITHIN
         yield Finding(
-            gravity=Gravity.FAULT,
+            gravity=Gravity.SUSPECT if cut_short else Gravity.FAULT,
             cause=f"The {'OSIE runs' if clock else 'machine fetched the OSIE'}, and its worker was never in touch.",
             evidence=(
-                *map(line, of(case.last, Stage.KERNEL)),
+                *map(line, of(boot, Stage.KERNEL)),
                 *map(line, (sent[-1], *clock)),
+                *case.asked_again,
                 f"{moment(case.now)} {waited:.0f} s later",
             ),
             remedy=remedy,
@@ -174,7 +206,7 @@ def silent_osie(case: Case) -> Iterator[Finding]:
 
 def _trouble_of_osie(case: Case, sent: Sighting) -> tuple[str, str, tuple[str, ...]]:
     """(part, what it said last of its trouble, evidence) of an OSIE that was sent then: by HTTP, else by syslog."""
-    told = [each for each in of(case.last, Stage.OSIE_TROUBLE) if each.at >= sent.at]
+    told = [each for each in of(case.furthest, Stage.OSIE_TROUBLE) if each.at >= sent.at]
     said = [each for each in case.said if each.at >= sent.at]
     lines = tuple(f"{moment(each.at)} {each.program or 'it'} said: {quoted(each.text, 200)}" for each in said[-3:])
     if told:
@@ -182,19 +214,19 @@ def _trouble_of_osie(case: Case, sent: Sighting) -> tuple[str, str, tuple[str, .
     for each in reversed(said):
         part, _, why = each.text.partition(OSIE_TROUBLE)[2].partition(": ")
         if each.program == OSIE and why:
-            return part, why, lines
+            return part, why, (*lines, SENT_BY)
     return "", "", ()
 
 
 def clock_is_wrong(case: Case) -> Iterator[Finding]:
-    """A clock that was far off before the OSIE set it."""
-    for seen in of(case.last, Stage.CLOCK)[-1:]:
+    """A clock that was far off before the OSIE set it: suspect while nothing shows that the machine works all the same."""
+    for seen in of(case.furthest, Stage.CLOCK)[-1:]:
         offset = number(seen, "offset") or 0
-        if abs(offset) < _OFF:
+        if abs(offset) < _OFF or (case.waited_since is not None and case.waited_since > ended_at(seen)):
             continue
         direction = "behind" if offset < 0 else "ahead"
         yield Finding(
-            gravity=Gravity.SUSPECT,
+            gravity=Gravity.HARMLESS if _works(case, seen) else Gravity.SUSPECT,
             cause=f"The machine's clock was {_span(abs(offset))} {direction}: certificates are refused until it is set.",
             evidence=(f"{moment(seen.at)} its own clock said {offset:+d} s against the appliance's",),
             remedy="The OSIE has set it for its own time. "
@@ -206,9 +238,16 @@ def clock_is_wrong(case: Case) -> Iterator[Finding]:
         )
 
 
+def _works(case: Case, clock: Sighting) -> bool:
+    """Whether the machine's worker came after it told its clock, and its workflow did not fail."""
+    after = [each for each in of(case.furthest, Stage.WORKER, Stage.ACTION) if each.at >= clock.at]
+    failed = case.work is not None and case.work.state in (State.FAILED, State.TIMEOUT)
+    return bool(after or case.worker_heard) and not failed
+
+
 def disk_not_found(case: Case) -> Iterator[Finding]:
     """A machine without a disk that boots, or without the disk that an action names."""
-    failed = [each for each in of(case.last, Stage.ACTION) if "DiskNotFound" in each.detail]
+    failed = [each for each in of(case.furthest, Stage.ACTION) if "DiskNotFound" in each.detail]
     if failed:
         yield Finding(
             gravity=Gravity.FAULT,
@@ -225,7 +264,7 @@ def disk_not_found(case: Case) -> Iterator[Finding]:
             remedy="Switch the controller from RAID or VMD to AHCI or NVMe in the firmware's set-up, or see to its cables.",
         )
     came_back = list(_sent_to_disk(case))
-    if came_back and not of(case.last, *_BOOTED):
+    if came_back and not _is_over(case, came_back[-1][0]):
         told, then = came_back[-1]
         yield Finding(
             gravity=Gravity.FAULT,
@@ -292,7 +331,7 @@ def stalled_boot(case: Case) -> Iterator[Finding]:
     """A boot that stands still, whatever the reason."""
     if not case.last:
         return
-    newest = case.last[-1]
+    newest, before = case.last[-1], case.furthest[-1]
     since = stalled(newest, case.now)
     if since:
         yield Finding(
@@ -300,6 +339,14 @@ def stalled_boot(case: Case) -> Iterator[Finding]:
             cause=f"Its boot stands still: the last that was seen of it is that it {newest.stage}.",
             evidence=(line(newest), since),
             remedy=LOOK_AT[newest.stage],
+        )
+    elif since := stalled(before, case.now):
+        yield Finding(
+            gravity=Gravity.SUSPECT,
+            cause=f"Its boot stood still: the last that was seen of it was that it {before.stage}, and that something asked for an "
+            "address in its name again.",
+            evidence=(line(before), since, *case.asked_again),
+            remedy=LOOK_AT[before.stage],
         )
 
 
@@ -311,6 +358,13 @@ def _sent_to_disk(case: Case) -> Iterator[tuple[Sighting, Sighting]]:
             yield told[-1], following[0]
 
 
+def _is_over(case: Case, told: Sighting) -> bool:
+    """Whether what its disk did, which it was told to boot, is over: it boots something else, or a newer workflow waits for it."""
+    since = case.sightings[case.sightings.index(told) + 1 :]
+    wanted = case.waited_since is not None and case.waited_since > ended_at(told)
+    return wanted or bool(of(since, *_BOOTED, *_BOOTS_ANEW))
+
+
 def _document(interface: Interface) -> str:
     """What the hardware document says of the processor."""
     told = interface.architecture
@@ -319,7 +373,10 @@ def _document(interface: Interface) -> str:
 
 def _memory(case: Case) -> tuple[int, str]:
     """In bytes, and who said so; 0 when nobody did."""
-    if case.inventory is not None and case.inventory.memory:
+    told = [memory for each in case.sightings if (memory := number(each, "memory"))]
+    # Less than at an earlier boot: memory was taken out since it told what it is.
+    less = bool(told) and told[-1] < max(told)
+    if case.inventory is not None and case.inventory.memory and not less:
         return case.inventory.memory, f"its inventory says that it has {case.inventory.memory // _MIB} MiB of memory"
     for seen in reversed(case.sightings):
         memory = number(seen, "memory")

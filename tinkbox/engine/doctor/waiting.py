@@ -83,7 +83,7 @@ def _whereabouts(now: datetime, created_at: datetime, machine: MachineStatus | N
     elif seen is not None and machine.stage is not None:
         at, what = seen, str(machine.stage)
     else:
-        return "never seen" + ("" if begun else " since the workflow was created")
+        return "never seen"
     stalled = f"; {machine.stalled}" if machine.stalled else ""
     if at < created_at and not begun:
         return f"not seen since the workflow was created (last seen {ago(now, at)}: {what})"

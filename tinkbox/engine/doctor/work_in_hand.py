@@ -12,19 +12,20 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import Final
 
-from tinkbox.engine.doctor.case import AwaitedService, Work
+from tinkbox.engine.doctor.case import ON_APPLIANCE, AwaitedService, Work
 from tinkbox.engine.doctor.waiting import waits_for
 from tinkbox.engine.machines.machines import Machines, MachineStatus
 from tinkbox.engine.templates.wanted_images import wanted_images
 from tinkbox.engine.timeline.syslog import KERNEL, Syslog
 from tinkbox.engine.workflows.missing_images import missing_images
+from tinkbox.engine.workflows.retries import overtaken_on
 from tinkbox.engine.workflows.workflows import find_workflow
 from tinkbox.model import keys
 from tinkbox.model.conditions import explanation
 from tinkbox.model.hardware import MacAddress, called
 from tinkbox.model.images.standing import StandingOf
 from tinkbox.model.reasons import hint
-from tinkbox.model.services import APPLIANCE, PlannedService, ServiceStatus
+from tinkbox.model.services import APPLIANCE, Phase, PlannedService, ServiceStatus
 from tinkbox.model.sightings import Line
 from tinkbox.model.text import quoted
 from tinkbox.model.workflow import FINAL, ActionStatus, ListedWorkflow, State, WorkflowHead, full_name
@@ -34,6 +35,7 @@ AT_ONCE: Final = 50  # workflows that are read in one question, and machines bet
 LINES_READ: Final = 300
 KERNEL_LINES: Final = 100
 TAIL: Final = 2
+RETRY: Final = "workflow retry"  # in a hint that is refused once another workflow has the machine
 _BAD: Final = (State.FAILED, State.TIMEOUT)
 
 
@@ -76,11 +78,11 @@ class WorkInHand:
     async def under_way(self) -> list[Work]:
         """Every workflow that is not over, oldest first, without the lines of kernels."""
         flows = await self._unfinished()
-        pending = [each.id for each in flows if each.state is State.PENDING]
+        ids = [each.id for each in flows]
         shared = [each for each, number in Counter(map(_worker, flows)).items() if number > 1 and each]
 
         def question(tables: Tables) -> tuple[Mapping[str, Sequence[ServiceStatus]], dict[str, str | None]]:
-            return tables.services.of(pending), {each: tables.queues.next_for(each) for each in shared}
+            return tables.services.of(ids), {each: tables.queues.next_for(each) for each in shared}
 
         services, first = await self._store.read(question)
         found: list[Work] = []
@@ -186,15 +188,22 @@ class WorkInHand:
 
         def question(
             tables: Tables,
-        ) -> tuple[list[ListedWorkflow], Mapping[str, Sequence[ServiceStatus]], dict[str, str | None], dict[str, str]]:
+        ) -> tuple[
+            list[ListedWorkflow],
+            Mapping[str, Sequence[ServiceStatus]],
+            dict[str, str | None],
+            dict[str, str],
+            dict[str, str],
+        ]:
             flows = tables.workflows.listed(ids)
             left = [each for each in flows if each.state not in FINAL]
             first = {worker: tables.queues.next_for(worker) for worker in {*map(_worker, left)} - {""}}
             others = [each for each in first.values() if each and each not in {one.id for one in left}]
             names = {each.id: _told(each) for each in (*left, *tables.workflows.listed(others))}
-            return flows, tables.services.of([each.id for each in left]), first, names
+            late = {each.id: self._overtaken(tables, each) for each in flows if each.state in _BAD}
+            return flows, tables.services.of([each.id for each in left]), first, names, late
 
-        flows, services, first, names = await self._store.read(question)
+        flows, services, first, names, late = await self._store.read(question)
         found = []
         for flow in flows:
             ahead = first.get(_worker(flow)) or ""
@@ -202,8 +211,16 @@ class WorkInHand:
             work = await self._work(flow, services.get(flow.id, ()), before)
             if flow.at is not None and flow.at.state is State.PENDING and flow.state not in FINAL:
                 work = replace(work, images=self._missing([flow.at]))
+            if overtaken := late.get(flow.id, ""):
+                work = replace(work, overtaken=overtaken, hint="" if RETRY in work.hint else work.hint)
             found.append(work)
         return found
+
+    def _overtaken(self, tables: Tables, flow: ListedWorkflow) -> str:
+        """Why a workflow that is over is not retried, as its machine is another one's by now; empty: it may be."""
+        worker = _worker(flow)
+        name = self._machines.known.name(worker) or worker
+        return overtaken_on(tables, flow.id, worker, flow.template_name, name) if worker else ""
 
     def _before(self, flow: ListedWorkflow, first: str | None) -> tuple[str, str] | None:
         other = self._kept.get(first or "")
@@ -216,6 +233,7 @@ class WorkInHand:
         at, now = flow.at, self._clock()
         machine = await self._machine(_worker(flow))
         awaited = [self._awaited(each) for each in services if each.ready_at is None and flow.state is State.PENDING]
+        gone = [self._awaited(each) for each in services if _is_gone(each) and flow.state not in FINAL]
         work = Work(
             id=flow.id,
             name=flow.name,
@@ -224,6 +242,7 @@ class WorkInHand:
             before=(before[0],) if before else (),
             awaited=tuple(each.name for each in awaited),
             services=tuple(awaited),
+            gone=tuple(gone),
             ended_at=flow.updated_at if flow.state in FINAL else None,
         )
         if at is not None:
@@ -242,6 +261,7 @@ class WorkInHand:
                 machine=self._machines.progress.seen_last(machine.hardware),
                 called=called(machine.hardware),
                 contact=machine.last_contact,
+                engine_away=self._machines.progress.engine_away_since(machine.hardware.id),
             )
         if flow.state in FINAL:
             return _ended(work, flow)
@@ -271,7 +291,7 @@ class WorkInHand:
 
     def _awaited(self, status: ServiceStatus) -> AwaitedService:
         service, standing = status.service, status.standing
-        host = "the appliance" if service.host == APPLIANCE else self._machines.known.name(service.host)
+        host = ON_APPLIANCE if service.host == APPLIANCE else self._machines.known.name(service.host)
         return AwaitedService(
             name=service.spec.name,
             host=host or service.spec.worker,
@@ -283,6 +303,13 @@ class WorkInHand:
             message=standing.message,
             tail=tuple(standing.tail[-TAIL:]),
         )
+
+
+def _is_gone(status: ServiceStatus) -> bool:
+    """Whether a service that was ready is not there any more; one that ended by itself and well is no loss."""
+    standing = status.standing
+    down = standing.phase in (Phase.STARTING, Phase.UNHEALTHY, Phase.RESTARTING, Phase.FAILED)
+    return status.ready_at is not None and (down or (standing.phase is Phase.READY and bool(standing.reason)))
 
 
 def _listed(tables: Tables, ids: Sequence[str]) -> list[ListedWorkflow]:

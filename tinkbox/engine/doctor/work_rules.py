@@ -8,8 +8,9 @@ from datetime import timedelta
 from typing import Final
 
 from tinkbox.engine.doctor.case import AwaitedService, Case, Finding, Work, moment
+from tinkbox.engine.doctor.engine_rules import remedy_of
 from tinkbox.model.diagnosis import Gravity
-from tinkbox.model.reasons import hint
+from tinkbox.model.reasons import Reason, hint, known
 from tinkbox.model.text import counted, one_line, quoted, shortened
 from tinkbox.model.workflow import FINAL, State
 
@@ -17,6 +18,7 @@ TOLD_FOR: Final = timedelta(days=1)
 MOST_IMAGES: Final = 5
 LONGEST: Final = 300
 _BAD: Final = (State.FAILED, State.TIMEOUT)
+_WITH_THE_ACTIONS_WORDS: Final = (Reason.NON_ZERO_EXIT, Reason.SIGNAL, Reason.INVALID_REASON)
 
 
 def image_missing(case: Case) -> Iterator[Finding]:
@@ -45,13 +47,19 @@ def service_not_ready(case: Case) -> Iterator[Finding]:
         late = bool(each.timeout) and waited > each.timeout / 2
         if each.begun_at is None or not (each.reason or each.restarts or late):
             continue
+        away = each.reason == Reason.ENGINE_GONE
         yield Finding(
-            gravity=Gravity.SUSPECT,
+            gravity=Gravity.FAULT if away else Gravity.SUSPECT,
             cause=f"Service {each.name} of workflow {quoted(work.name)} is not ready"
-            + (f": {each.reason}." if each.reason else ", and the workflow waits for it."),
+            + (
+                f": the container engine of its host, {each.host}, does not answer."
+                if away
+                else f": {each.reason}."
+                if each.reason
+                else ", and the workflow waits for it."
+            ),
             evidence=tuple(_service_evidence(case, each)),
-            remedy=f"Read what it printed: `tinkbox service logs {work.id[:8]}/{each.name}`."
-            + (f" {_sentence(way_out)}" if (way_out := hint(each.reason)) else ""),
+            remedy=remedy_of(work.id, each),
             subject=each.name,
         )
 
@@ -92,19 +100,39 @@ def workflow_failed(case: Case) -> Iterator[Finding]:
     lately = case.now - work.ended_at <= TOLD_FOR
     if case.surveyed and not lately:
         return
-    told = ": ".join(each for each in (str(work.reason), one_line(work.message, LONGEST)) if each)
     action = f" at action {work.action}" if work.action else ""
+    told, ours, advice = _ended(work)
     key = work.id[:8]
     yield Finding(
         gravity=Gravity.SUSPECT if case.surveyed or not lately else Gravity.FAULT,
-        cause=f"Workflow {quoted(work.name)} ended as {work.state}{action}{f': {told}' if told else ''}.",
+        cause=f"Workflow {quoted(work.name)} ended as {work.state}{action}{told}.",
         evidence=(
             f"{moment(work.ended_at)} workflow {key} was {work.state}",
             *(f"it printed: {one_line(each, LONGEST)}" for each in work.tail),
+            *advice,
         ),
-        remedy=f"{_sentence(work.hint)} " * bool(work.hint)
-        + f"`tinkbox workflow logs {key}` shows what it printed, `tinkbox workflow retry {key}` resumes at this action.",
+        remedy=f"{_sentence(ours)} " * bool(ours)
+        + f"`tinkbox workflow logs {key}` shows what it printed"
+        + (
+            f". It is not retried: {work.overtaken}"
+            if work.overtaken
+            else f", `tinkbox workflow retry {key}` resumes at this action."
+        ),
     )
+
+
+def _ended(work: Work) -> tuple[str, str, tuple[str, ...]]:
+    """(why it ended, as the end of a sentence; our own advice; the action's as evidence): an action's words stand in quotes."""
+    reason, message, ours = known(work.reason), one_line(work.message, LONGEST), hint(work.reason)
+    if reason is not None and work.hint == ours:
+        said = quoted(message, LONGEST) if reason in _WITH_THE_ACTIONS_WORDS and message else message
+        return f": {': '.join(filter(None, (reason.value, said)))}", ours, ()
+    # An action may spell a word of its own as a reason of ours, and mean something else by it.
+    words = ": ".join(filter(None, (one_line(work.reason, LONGEST), message)))
+    # The worker says so much of such a word itself.
+    its_own = work.hint not in ("", Reason.NON_ZERO_EXIT.hint)
+    advice = (f"the action advises: {quoted(work.hint, LONGEST)}",) if its_own else ()
+    return f": the action says {quoted(words, LONGEST)}" if words else "", "", advice
 
 
 def _service_evidence(case: Case, service: AwaitedService) -> Iterator[str]:

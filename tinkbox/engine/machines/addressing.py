@@ -1,13 +1,13 @@
 """Who gives machines their addresses, on which networks, and what is told of a document whose addresses cannot work.  Pure."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv4Network
 from typing import Final
 
 from tinkbox.model.errors import Problem
 from tinkbox.model.hardware import Hardware, Interface
-from tinkbox.model.leases import Subnet
+from tinkbox.model.leases import Lease, Subnet
 
 # In other modes machines have an address without one of ours.
 RESERVING: Final = "reservation"
@@ -28,8 +28,10 @@ class Addressing:
         return next((each for each in self.subnets if address in each.network), None)
 
 
-def notes_on(hardware: Hardware, addressing: Addressing) -> Iterator[Problem]:
-    """Which addresses of a machine's document cannot work here."""
+def notes_on(
+    hardware: Hardware, addressing: Addressing, lease_at: Callable[[IPv4Address], Lease | None] = lambda _: None
+) -> Iterator[Problem]:
+    """Which addresses of a machine's document cannot work here; `lease_at` tells to which machine a pool lends an address now."""
     if addressing.mode in OTHERS_ADDRESSES or not addressing.subnets:
         return
     holder = "spec" if hardware.document.get("kind") == "Hardware" else "network"
@@ -38,6 +40,9 @@ def notes_on(hardware: Hardware, addressing: Addressing) -> Iterator[Problem]:
         key = f"{holder}.interfaces[{interface.place}].dhcp.ip"
         for name, text in _of_interface(interface, addressing):
             yield Problem(key=f"{key}.{name}", text=text)
+        lease = lease_at(interface.address) if interface.address is not None else None
+        if lease is not None and hardware.interface(lease.mac) is None:
+            yield Problem(key=f"{key}.address", text=_lent(lease))
     if answered and addressing.mode == RESERVING and not any(each.address for each in answered):
         text = "no IPv4 address is reserved for the machine, and dhcp.mode is reservation: DHCP does not answer it"
         yield Problem(key=f"{holder}.interfaces", text=text)
@@ -62,12 +67,33 @@ def _of_interface(interface: Interface, addressing: Addressing) -> Iterator[tupl
         yield "address", f"{address} is the appliance's own address, so it is not given out"
     if own is None:
         return
+    if subnet is not None and subnet.interface and (left_out := _appliance_outside(interface, own, subnet, addressing)):
+        yield "netmask", left_out
     if own.num_addresses > 2 and address in (own.network_address, own.broadcast_address):
         yield "address", f"{address} is an end of the network {own}, which no host can have"
     if interface.gateway == address:
         yield "gateway", f"{address} is the machine's own address: give the router's"
     elif interface.gateway is not None and interface.gateway not in own:
         yield "gateway", f"{interface.gateway} is not on the network {own} of {address}, so the machine cannot reach it"
+
+
+def _lent(lease: Lease) -> str:
+    return (
+        f"{lease.address} is lent to {lease.mac} until {lease.until:%Y-%m-%d %H:%M} UTC: the machine gets it when that lease is over, "
+        "or choose another address"
+    )
+
+
+def _appliance_outside(interface: Interface, own: IPv4Network, subnet: Subnet, addressing: Addressing) -> str:
+    """That a machine takes the appliance for a host of another network, to which it knows no way; empty: it does not."""
+    here = [each for each in addressing.own if each in subnet.network]
+    routed = interface.gateway is not None and interface.gateway in own
+    if not here or routed or any(each in own for each in here):
+        return ""
+    return (
+        f"the appliance {min(here)} is not within {own}: with the netmask {interface.netmask} the machine cannot reach it. "
+        f"The network that is served here is {subnet.network}, whose netmask is {subnet.network.netmask}"
+    )
 
 
 def _shown(subnet: Subnet) -> str:

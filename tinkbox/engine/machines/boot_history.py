@@ -55,12 +55,20 @@ class Seen:
             mac = MacAddress(key)
             if not self._machines.known.at(key) and not self._machines.known.named(key):
                 if self._machines.timeline.newest(mac) is None:
-                    raise NotFound(
-                        f"no hardware has {mac}, and nothing was seen of it: unknown machines are noted when they boot from the network"
-                    )
+                    raise NotFound(f"no hardware has {mac}, and {self._unseen()}")
                 return "", (mac,)
         hardware = (await self._machines.get(key)).hardware
         return hardware.id, tuple(each.mac for each in hardware.interfaces)
+
+    def _unseen(self) -> str:
+        """Why nothing is known of a MAC."""
+        unnoted = self._machines.timeline.unnoted()
+        if unnoted is None:
+            return "nothing was seen of it: unknown machines are noted when they boot from the network"
+        return (
+            f"nothing is known of it: since {unnoted.since:%H:%M:%S} UTC more unknown machines ask than are noted, so it may have "
+            "asked all the same; `tinkbox doctor` says more"
+        )
 
     async def get(self, key: str) -> SeenMachine:
         """Raises NotFound for a machine that was never seen."""

@@ -6,7 +6,7 @@ It is noted in memory while machines are answered, and saved in batches.
 import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import NoReturn
 
 from tinkbox.engine.batch_saving import keep_saving
@@ -24,6 +24,8 @@ from tinkbox.store.database import Store
 
 _BOOT_PROGRESS = (Stage.SCRIPT, Stage.SUPPLIED, Stage.OWN_BOOT, Stage.KERNEL, Stage.RAMDISK)
 BOOTS = frozenset({Stage.SCRIPT, Stage.SUPPLIED, Stage.OWN_BOOT, Stage.DISCOVERY})  # with these a boot begins
+
+SAME_ABSENCE = timedelta(seconds=8)
 
 
 class BootProgress:
@@ -53,6 +55,7 @@ class BootProgress:
         self._boots = boots
         self._boot_of = boot_of
         self._heard: dict[str, datetime] = {}
+        self._engine_away: dict[str, datetime] = {}
         self._changed: set[str] = set()
         self._noted = asyncio.Event()
 
@@ -114,6 +117,20 @@ class BootProgress:
         told = (record.last_contact if record else None, self._heard.get(hardware_id))
         return max(filter(None, told), default=None)
 
+    def engine_is_away(self, hardware_id: str, seconds: float) -> None:
+        """Note for how many seconds the engine on a machine does not answer, as its worker tells; 0: it answers."""
+        if not seconds or self._known.get(hardware_id) is None:
+            self._engine_away.pop(hardware_id, None)
+        else:
+            since, before = self._clock() - timedelta(seconds=seconds), self._engine_away.get(hardware_id)
+            # The moment stays the same from word to word, however long each is on its way.
+            if before is None or abs(since - before) > SAME_ABSENCE:
+                self._engine_away[hardware_id] = since
+
+    def engine_away_since(self, hardware_id: str) -> datetime | None:
+        """Since when the engine on a machine does not answer, by its worker's last word; None: it does."""
+        return self._engine_away.get(hardware_id)
+
     def heard_since(self, hardware_id: str, moment: datetime) -> bool:
         """Whether a machine's worker asked anything since then."""
         last = self._heard.get(hardware_id)
@@ -137,6 +154,7 @@ class BootProgress:
         # A machine may get another session in the same boot, and whoever asks in its name is no boot of it.
         first = record.boot_id != boot_id or record.stage in PATIENCE
         now = self._clock()
+        self._engine_away.pop(hardware_id, None)
         self._known.note(replace(record, boot_id=boot_id, last_contact=now, boots=0, furthest=None))
         if first:
             self.saw(self.seen_last(record.hardware), Stage.WORKER, boot_id=boot_id)

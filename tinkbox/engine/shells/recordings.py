@@ -8,6 +8,7 @@ import hashlib
 import logging
 import os
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -86,9 +87,10 @@ class Recordings:
         except OSError:
             return
         for folder in folders:
-            for path in folder.iterdir():
-                path.unlink()
-            folder.rmdir()
+            with suppress(OSError):  # moved away meanwhile: what is left goes the next time
+                for path in folder.iterdir():
+                    path.unlink()
+                folder.rmdir()
 
 
 class Recording:

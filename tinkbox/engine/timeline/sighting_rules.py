@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from tinkbox.engine.timeline.stalls import MOVED
 from tinkbox.model.boot import Asker, Stage
 from tinkbox.model.hardware import MacAddress
-from tinkbox.model.sightings import Fact, Sighting
+from tinkbox.model.sightings import Fact, Note, Sighting
 from tinkbox.model.text import one_line
 
 MAX_DETAIL = 500
@@ -45,6 +45,10 @@ _ROUNDS = (
     Stage.OSIE_TROUBLE,
     Stage.DISK_BOOTED,
 )
+# By which two machines with one MAC are told apart: what only repeats says the same of these.
+_TOLD_APART_BY = ("uuid", "relay", "circuit")
+# So many of a boot; whoever invents more is noted as one of these.
+MOST_TOLD_APART = 6
 # Where a machine was told to ask again and again, for hours maybe.
 _WAITING = (Stage.SERVICES, Stage.PARKED)
 _FIRST = frozenset({Stage.DISCOVER, Stage.DISK_BOOTED})
@@ -82,6 +86,28 @@ def begins(boot: Sequence[Sighting], seen: Sighting) -> bool:
     if asker == Asker.IPXE:
         return any(each.stage in _PROGRESS for each in boot)
     return any(each.facts.get("asker") != asker for each in boot)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unnoted:
+    """Unknown machines that were not noted, or were forgotten, for lack of room: `times` it was so, from `since` to `newest`.
+
+    A machine that asks again counts again.  `relay` is what the newest of them came by, empty where that is not known or it
+    is on a network of ours; `mac` is the newest one.
+    """
+
+    since: datetime
+    newest: datetime
+    times: int
+    mac: MacAddress
+    relay: str = ""
+
+
+def one_more(known: Unnoted | None, mac: MacAddress, relay: str, at: datetime) -> Unnoted:
+    """With one more that was not noted; it begins anew where the newest is long ago."""
+    if known is None or at - known.newest > PAUSE:
+        return Unnoted(since=at, newest=at, times=1, mac=mac, relay=relay)
+    return replace(known, newest=at, times=known.times + 1, mac=mac, relay=relay)
 
 
 class Entry:
@@ -149,24 +175,35 @@ class Round:
 
 def round_of(mac: MacAddress, boot: Sequence[Entry], repeats: Sequence[Entry], now: datetime) -> Round | None:
     """What was seen at once to repeat these; None: it would not repeat them when it is seen again."""
-    if any(repeated(boot, each.stage, each.detail, now) is not each for each in repeats):
+    if any(repeated(boot, each.first, now) is not each for each in repeats):
         return None
     passing = tuple(each for each in repeats if each.stage not in _RENEWED)
     return Round(mac, tuple(repeats), passing, boot[-1])
 
 
-def repeated(boot: Sequence[Entry], stage: Stage, detail: str, at: datetime) -> Entry | None:
-    """The one that a sighting repeats, or None when it says something new."""
+def repeated(boot: Sequence[Entry], seen: Note | Sighting, at: datetime) -> Entry | None:
+    """The one that a sighting, made at this time with its text as it is kept, repeats; None when it says something new."""
+    stage, detail, another = seen.stage, seen.detail, None
     if stage in _WAITING:
         return boot[-1] if boot and boot[-1].stage is stage else None
     for index in range(len(boot) - 1, max(-1, len(boot) - 1 - LOOKED_BACK), -1):
         known = boot[index]
         if known.stage not in _ROUNDS:
-            return None
+            break
         if known.stage is stage and known.detail == detail:
+            if stage is Stage.DISCOVER and not _is_of_one(known.first.facts, seen.facts):
+                another = another or known
+                continue
             lately = at - known.ended <= REPEATED_WITHIN
             return known if lately or stage in _RENEWED else None
-    return None
+    if another is None or at - another.ended > REPEATED_WITHIN:
+        return None
+    return another if sum(each.stage is stage for each in boot) >= MOST_TOLD_APART else None
+
+
+def _is_of_one(known: Mapping[str, Fact], facts: Mapping[str, Fact]) -> bool:
+    """Whether one machine, at one switch port, told both."""
+    return all(_fact(facts.get(each, "")) == known.get(each, "") for each in _TOLD_APART_BY)
 
 
 def ended_at(sighting: Sighting) -> datetime:

@@ -41,10 +41,14 @@ _ANSWER: Final = (
     "port, and spanning tree there; UDP port 68 must be open towards it."
 )
 _LOADING: Final = (
-    "TFTP is blocked on the way: open UDP port 69 and our answers from other ports, or set `node.tftp_single_port: on`. iPXE in "
-    "the card, and HTTP boot, need TCP port 80."
+    "No question for its boot loader came since. TFTP is probably blocked on the way: open UDP port 69 and our answers from other "
+    "ports, or set `node.tftp_single_port: on`. iPXE in the card, and HTTP boot, need TCP port 80. If its screen shows another "
+    "error, that says more."
 )
-_FETCHING: Final = "HTTP is blocked on the way (TCP port 80), or no OSIE was built (`tinkbox osie list`): its screen shows iPXE's error."
+_FETCHING: Final = (
+    "No question for the kernel came since. HTTP is probably blocked on the way (TCP port 80), or no OSIE was built "
+    "(`tinkbox osie list`): its screen shows iPXE's error."
+)
 _STARTING: Final = (
     "The OSIE did not come up: the machine has less than 2 GB of memory, or its kernel lacks a driver for the network card. Look "
     "at its console."
@@ -79,8 +83,8 @@ LOOK_AT: Final[Mapping[Stage, str]] = {
     Stage.OSIE_TROUBLE: _WORKER,
     Stage.REFUSED: "It wanted an address that it may not have here, was told so, and did not ask again: boot it once more.",
     Stage.DECLINED: "Another host uses its address: find that host (`ip neigh`), or give the machine another address.",
-    Stage.OTHER_SERVER: "It took the address of another DHCP server: `tinkbox doctor` names that. Switch it off on this network, "
-    "or set `dhcp.mode: proxy`.",
+    Stage.OTHER_SERVER: "It took the offer of another server: `tinkbox doctor` names that, if it still answers, and says what to "
+    "do. If it is gone, boot the machine again.",
 }
 
 

@@ -6,11 +6,24 @@ own, so that a flood of invented MACs costs a known machine nothing.
 
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import NoReturn
 
 from tinkbox.engine.batch_saving import keep_saving
-from tinkbox.engine.timeline.sighting_rules import MAX_DETAIL, Entry, Round, begins, cleaned_facts, repeated, round_of
+from tinkbox.engine.timeline.sighting_rules import (
+    MAX_DETAIL,
+    MAX_FACT,
+    PAUSE,
+    Entry,
+    Round,
+    Unnoted,
+    begins,
+    cleaned_facts,
+    one_more,
+    repeated,
+    round_of,
+)
 from tinkbox.engine.timeline.stalls import PATIENCE
 from tinkbox.model.boot import EVIDENCE, INSTALLED, Stage
 from tinkbox.model.hardware import MacAddress
@@ -53,6 +66,7 @@ class Timeline:
         self._unsaved: dict[int, Entry] = {}
         self._forgotten: set[MacAddress] = set()
         self._looked_behind: str | None = ""  # for strangers that are stored and were not taken up
+        self._unnoted: Unnoted | None = None
         self._noted = asyncio.Event()
 
     async def load(self) -> None:
@@ -100,7 +114,8 @@ class Timeline:
         Returns what is the newest of this machine by now, and the round that it goes when all were repetitions of what
         is known of a known machine; None: it was not noted.
         """
-        if not self._admitted(mac):
+        relay = next((one_line(str(each.facts["relay"]), MAX_FACT) for each in notes if "relay" in each.facts), "")
+        if not self._admitted(mac, relay):
             return None
         before = self._next
         entries = [self._note(mac, each) for each in notes]
@@ -132,6 +147,11 @@ class Timeline:
     def follows(self, mac: MacAddress) -> bool:
         """Whether there is a machine with this MAC: a known one, or one that was seen."""
         return mac in self._boots or self._known(mac)
+
+    def unnoted(self) -> Unnoted | None:
+        """Unknown machines that were not noted in the last ten minutes, or were forgotten, for lack of room; None: there were none."""
+        told = self._unnoted
+        return told if told is not None and self._clock() - told.newest <= PAUSE else None
 
     def newest(self, mac: MacAddress) -> Sighting | None:
         """What was last seen of a machine."""
@@ -188,33 +208,43 @@ class Timeline:
             number: each for number, each in self._unsaved.items() if each.sighting is not sightings.get(number)
         }
 
-    def _admitted(self, mac: MacAddress) -> bool:
+    def _admitted(self, mac: MacAddress, relay: str) -> bool:
         """Whether there is room for sightings of this machine; the stranger seen longest ago makes room for a new one."""
         if self._known(mac):
             return True
         if mac not in self._strangers and not self._new_strangers.take(None, self._clock().timestamp()):
+            self._unnoted = one_more(self._unnoted, mac, relay, self._clock())
             return False
         self._strangers.pop(mac, None)
         self._strangers[mac] = None
-        self._bound_strangers()
+        self._bound_strangers(relay)
         return True
 
-    def _bound_strangers(self) -> None:
+    def _bound_strangers(self, relay: str = "") -> None:
         while len(self._strangers) > STRANGERS:
             mac = next(iter(self._strangers))
             if self._known(mac):
                 del self._strangers[mac]
             else:
+                if self._is_recent(mac):
+                    self._unnoted = one_more(self._unnoted, mac, relay, self._clock())
                 self.forget([mac])
 
+    def _is_recent(self, mac: MacAddress) -> bool:
+        """Whether it was seen in the last ten minutes: only such a machine is missed when it makes room for another."""
+        boot: Sequence[Entry] = self._boots.get(mac, ())
+        return bool(boot) and self._clock() - boot[-1].ended <= PAUSE
+
     def _note(self, mac: MacAddress, note: Note) -> Entry:
-        now, stage, detail = self._clock(), note.stage, one_line(note.detail, MAX_DETAIL)
-        repeats = repeated(self._boots.get(mac, ()), stage, detail, now)
+        now = self._clock()
+        note = replace(note, detail=one_line(note.detail, MAX_DETAIL))
+        repeats = repeated(self._boots.get(mac, ()), note, now)
         if repeats is not None:
             repeats.repeat(now)
             self._unsaved[repeats.number] = repeats
             return repeats
-        seen = Sighting(mac=mac, at=now, stage=stage, detail=detail, facts=cleaned_facts(note.facts))
+        facts = cleaned_facts(note.facts)
+        seen = Sighting(mac=mac, at=now, stage=note.stage, detail=note.detail, facts=facts)
         entry, self._next = Entry(self._next, seen), self._next + 1
         self._place(entry)
         self._unsaved[entry.number] = entry

@@ -3,6 +3,8 @@
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from datetime import datetime, timedelta
+from types import MappingProxyType
+from typing import Final
 
 from tinkbox.engine.machines.machines import Machines, MachineStatus
 from tinkbox.engine.timeline.sighting_rules import ended_at
@@ -12,6 +14,7 @@ from tinkbox.engine.workflows.journals import LostWork, untold, waiting
 from tinkbox.engine.workflows.workflows import SHOWN_FINISHED
 from tinkbox.model.actions.progress import Progress
 from tinkbox.model.conditions import explanation
+from tinkbox.model.diagnosis import Diagnosis
 from tinkbox.model.disk_usage import DiskUsage
 from tinkbox.model.hardware import address_of, hostname_of, mac_of, name_of
 from tinkbox.model.journal import summary
@@ -51,6 +54,8 @@ LATELY = timedelta(minutes=10)
 MAX_STRANGERS = 20
 PAGE = 10  # workflows that are read at once: booting machines are answered in between
 SHOWN_OF_EACH = 20  # tasks of a workflow, and services: a template may have thousands
+_AS_UNKNOWN: Final = frozenset({"NotKnown"})
+NOTHING_FOUND: Final[Mapping[str, Diagnosis]] = MappingProxyType({})
 
 
 class Overview:
@@ -183,8 +188,12 @@ def disk_line(disk: DiskUsage) -> DiskLine:
     )
 
 
-def stranger_lines(machines: Machines, now: datetime) -> tuple[StrangerLine, ...]:
-    """Machines that nobody knows and that were seen lately, those seen last first."""
+def stranger_lines(
+    machines: Machines, now: datetime, diagnoses: Mapping[str, Diagnosis] = NOTHING_FOUND
+) -> tuple[StrangerLine, ...]:
+    """Machines that nobody knows and that were seen lately, those seen last first; `diagnoses` by MAC."""
+    # That nobody knows it is what the line says already.
+    found = {mac: each for mac, each in diagnoses.items() if each.rule not in _AS_UNKNOWN}
     return tuple(
         StrangerLine(
             mac=each.mac,
@@ -192,6 +201,8 @@ def stranger_lines(machines: Machines, now: datetime) -> tuple[StrangerLine, ...
             stage_at=each.at,
             detail=each.detail,
             stalled=stalled(each, now),
+            diagnosis=found[each.mac].cause if each.mac in found else "",
+            remedy=found[each.mac].remedy if each.mac in found else "",
         )
         for each in machines.timeline.machines()
         if not machines.known.knows(each.mac) and now - ended_at(each) < LATELY

@@ -186,7 +186,7 @@ class StatusChanges:
                 now=self._clock(),
                 version=version,
                 machines=(),
-                strangers=stranger_lines(self._machines, self._clock()),
+                strangers=stranger_lines(self._machines, self._clock(), self._diagnoses()),
                 limits=tuple(limits),
                 disk=disk,
                 place=f"{self._life}/{self._number}",

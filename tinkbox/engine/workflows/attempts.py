@@ -95,6 +95,10 @@ class Attempts:
         self.offered += offer is not None
         return offer
 
+    def engine_is_away(self, worker: str, seconds: float) -> None:
+        """Note for how many seconds the engine does not answer on the machine of an attempt that is under way; 0: it does."""
+        self._machines.progress.engine_is_away(worker, seconds)
+
     async def is_due(self, worker: str, hello: Hello) -> bool | None:
         """True when `offer` has something for a worker that asks now, or refuses it; None when there is nothing yet.
 

@@ -64,9 +64,13 @@ def writing(note: Callable[[Unavailable], None] = _no_matter) -> Iterator[None]:
 def _not_written(error: OSError) -> Unavailable | None:
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return Full("the registry's disk is full: delete images or make room, then try again")
+    named = error.filename2 or error.filename  # of a file that is renamed, its new place
+    if error.errno == errno.ENOENT and named:
+        return Unavailable(
+            f"the registry cannot write {named}: its folder is gone: put it back from where it was moved to, or from a backup"
+        )
     if error.errno not in _NOT_WRITTEN:
         return None
-    named = error.filename2 or error.filename  # of a file that is renamed, its new place
     place = f" {named}" if named else ""
     return Unavailable(
         f"the registry cannot write{place} ({error.strerror}): see that its disk is sound and writable, and that "
@@ -398,6 +402,23 @@ class Blobs:
         """A blob's file could not be read though it counted as whole: have it hashed anew."""
         self.forget_hash(digest)
         return self.check(digest)
+
+    def returned(self) -> Collection[str]:
+        """The blobs that were lost, or found damaged and deleted, and whose files are there again.
+
+        From now on they count again.  What they hold is to be hashed.
+        """
+        found: list[str] = []
+        with self._promises.turn:
+            for digest in self._verified.damaged():
+                if digest in self._sizes:
+                    continue
+                with suppress(OSError, Unavailable), self.ways.entered(self.path(digest).parent):
+                    status = self.path(digest).lstat()
+                    if stat.S_ISREG(status.st_mode):
+                        self._count(digest, status.st_size)
+                        found.append(digest)
+        return found
 
     def lost(self, digest: str) -> NotFound:
         """What says that a blob is not here, or is damaged; raises Unavailable where its whole folder is gone.

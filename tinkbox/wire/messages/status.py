@@ -123,13 +123,18 @@ class HealthLine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StrangerLine:
-    """A machine that boots and that nobody knows: `stage` and `stalled` are as for those that are known."""
+    """A machine that boots and that nobody knows: `stage` and `stalled` are as for those that are known.
+
+    `diagnosis` and `remedy` are those of the gravest that the doctor found of it, beside that nobody knows it.
+    """
 
     mac: str
     stage: str
     stage_at: datetime
     detail: str = ""
     stalled: str = ""
+    diagnosis: str = ""
+    remedy: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -326,6 +331,7 @@ class Snapshot:
 
 
 # What a view of an earlier release does not know, and would refuse.
+_NEW_OF_STRANGER: Final = ("diagnosis", "remedy")
 _NEW_OF_SNAPSHOT: Final = ("place", "part", "gone", "health")
 _NEW_OF_MACHINE: Final = (
     "name", "labels", "work", "rollout", "rollout_paused", "state", "diagnosis", "silent_since",
@@ -341,6 +347,9 @@ def encode_snapshot(snapshot: Snapshot, machines: Iterable[str], workflows: Iter
     document = asdict(replace(snapshot, machines=(), workflows=()))
     for name in (*_NEW_OF_SNAPSHOT, "machines", "workflows"):
         del document[name]
+    for stranger in document["strangers"]:
+        for name in _NEW_OF_STRANGER:
+            del stranger[name]
     return f'{_json(document)[:-1]}, "machines": [{", ".join(machines)}], "workflows": [{", ".join(workflows)}]}}'
 
 

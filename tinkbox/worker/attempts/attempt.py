@@ -19,6 +19,7 @@ from tinkbox.wire.messages.worker import Offer
 from tinkbox.worker import outcome as verdict
 from tinkbox.worker.attempts.action_process import ActionProcess
 from tinkbox.worker.attempts.arming import Arming
+from tinkbox.worker.attempts.engine_watch import EngineWatch
 from tinkbox.worker.attempts.holding import Holding
 from tinkbox.worker.attempts.order_listener import OrderListener, unwanted
 from tinkbox.worker.attempts.progress_telling import ProgressTelling
@@ -46,7 +47,8 @@ class AttemptRun:
         self._arming = Arming(offer.action, offer.armed, debug=machine.debug)
         self._helper = Helped(machine.runtime, self._files, self._arming.policy)
         self._containers = Containers(machine, offer, self._files if self._arming.helped else None)
-        self._listener = OrderListener(machine.door, offer.attempt, offer.armed, self._hear)
+        self._engine = EngineWatch(machine.runtime.version)
+        self._listener = OrderListener(machine.door, offer.attempt, offer.armed, self._hear, self._engine.away)
         self._holding = Holding(machine.door, self._listener, machine.folder.notes, self._files, offer, machine.boot_id)
         self._shells = ShellHost(machine.runtime, machine.door, offer.attempt, machine.folder.notes)
         said = partial(machine.folder.words.progress, offer.attempt, ACTION)
@@ -83,11 +85,13 @@ class AttemptRun:
             listening = group.create_task(self._listener.listen(0.0 if taken_up else self._offered_at))
             agreeing = group.create_task(self._holding.agree())
             telling = group.create_task(self._telling.run())
+            watching = group.create_task(self._engine.run())
             async with self._shells:
                 outcome = await self._carried_out()
             listening.cancel()
             agreeing.cancel()
             telling.cancel()
+            watching.cancel()
         if outcome is not None:
             notes.keep_outcome(attempt, outcome)
         return outcome

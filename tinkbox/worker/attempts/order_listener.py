@@ -22,7 +22,7 @@ PAUSE = 1.0  # after what is no news, for an answer may come at once
 class Door(Protocol):
     """Where orders come from."""
 
-    async def orders(self, attempt: str, seen: str) -> Orders | None: ...
+    async def orders(self, attempt: str, seen: str, engine_away: float = 0.0) -> Orders | None: ...
 
 
 class OrderListener:
@@ -30,12 +30,21 @@ class OrderListener:
 
     `hear` is called with all orders that are news, which what is `armed` by the offer is not.  An appliance that was away
     is asked for all of its orders, for its store may have been put back meanwhile to where they were the same.
+    Each question tells for how many seconds the engine is `away`.
     """
 
-    def __init__(self, door: Door, attempt: str, armed: Armed, hear: Callable[[Orders], None]) -> None:
+    def __init__(
+        self,
+        door: Door,
+        attempt: str,
+        armed: Armed,
+        hear: Callable[[Orders], None],
+        away: Callable[[], float] = lambda: 0.0,
+    ) -> None:
         self._door = door
         self._attempt = attempt
         self._hear = hear
+        self._away = away
         self._limit: asyncio.Timeout | None = None
         self._news = asyncio.Event()
         self._awaited = asyncio.Event()
@@ -118,7 +127,7 @@ class OrderListener:
 
     async def _ask(self) -> Orders | None:
         try:
-            return await self._door.orders(self._attempt, "" if self._was_away else self.orders.mark)
+            return await self._door.orders(self._attempt, "" if self._was_away else self.orders.mark, self._away())
         except (NotFound, Conflict) as error:
             return Orders(stop=unwanted(error))
         except Refusal:

@@ -14,6 +14,7 @@ from tests.integration.engine.appliance import Appliance, appliance, hardware, m
 from tinkbox.engine.doctor.case import OsieSize
 from tinkbox.engine.doctor.examiner import Examiner, Premises
 from tinkbox.engine.machines.boot_history import Seen
+from tinkbox.engine.timeline.timeline import Timeline
 from tinkbox.engine.turns import AT_ONCE, Turns
 from tinkbox.engine.workflows.journals import LostWork
 from tinkbox.model.boot import Asker, Stage
@@ -26,6 +27,7 @@ from tinkbox.model.inventory import Inventory
 from tinkbox.model.journal import Entry
 from tinkbox.model.journal import Seen as JournalSeen
 from tinkbox.model.limits import EXAMINATIONS, Ledger
+from tinkbox.model.sightings import Sighting
 from tinkbox.wire.messages.journal import History
 
 OTHER = Rival(
@@ -190,6 +192,35 @@ async def test_one_machine_is_looked_at_by_any_key(world: World) -> None:
         await world.rules("08:00:27:00:00:64")
     with pytest.raises(NotFound):
         await world.rules("nobody")
+
+
+async def test_all_who_ask_at_once_share_a_survey(world: World) -> None:
+    examiner = world.examiner
+    async with asyncio.TaskGroup() as group:
+        asked = [group.create_task(examiner.examine(who=who)) for who in ("anna", "bert", "cleo")]
+    first, second, third = (each.result() for each in asked)
+    assert second is third
+    assert first is not second
+    assert world.looks_for_lost == 2
+
+
+async def test_of_machines_of_which_nothing_ever_came_nothing_is_read(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[MacAddress] = []
+    of = type(world.box.machines.timeline).of
+
+    async def noted(timeline: Timeline, *macs: MacAddress) -> list[Sighting]:
+        read.extend(macs)
+        return await of(timeline, *macs)
+
+    monkeypatch.setattr(Timeline, "of", noted)
+    for number in (1, 2):
+        await world.box.machine(number)
+        await world.box.workflow(device_1=number)
+    world.asks(mac(1))
+    assert await world.rules() == [(mac(2), "NeverSeen")]
+    assert read == [mac(1)]
 
 
 async def test_a_machine_that_was_never_seen_has_nothing(world: World) -> None:

@@ -14,6 +14,7 @@ from tinkbox.engine.doctor.pairing import Pairing
 from tinkbox.model.boot import Asker, Stage
 from tinkbox.model.hardware import MacAddress
 from tinkbox.model.inventory import Card, Inventory
+from tinkbox.model.sightings import Sighting
 
 ALIKE, FAR = MacAddress("08:00:27:00:00:09"), MacAddress("52:54:00:aa:bb:cc")
 
@@ -24,12 +25,15 @@ def inventory(*macs: str) -> Inventory:
 
 
 async def of_unknown(
-    box: Appliance, unknown: MacAddress, own: Inventory | None, known: Inventory | None
+    box: Appliance, unknown: MacAddress, own: Inventory | None, known: Inventory | None, ago: float = 0
 ) -> Sequence[Near]:
+    """Whom it may be, when it asked last so many seconds ago."""
+
     async def told(_: str) -> Inventory | None:
         return known
 
-    patient = replace(case(interface=None, ticket=False), mac=unknown, inventory=own)
+    asked = Sighting(mac=unknown, at=box.clock() - timedelta(seconds=ago), stage=Stage.DISCOVER)
+    patient = replace(case(asked, interface=None, ticket=False), mac=unknown, inventory=own)
     return await Pairing(box.machines, told, box.clock).waited_for(patient, await box.machines.waited_for())
 
 
@@ -37,6 +41,7 @@ async def of_unknown(
     ("unknown", "own", "known", "near"),
     [
         (ALIKE, [], [], [False]),
+        (ALIKE, [], [mac(1)], []),
         (FAR, [], [], []),
         (FAR, [FAR, mac(1)], [], [True]),
         (FAR, [], [mac(1), FAR], [True]),
@@ -75,3 +80,32 @@ async def test_one_that_is_waited_for_is_paired_with_who_asks_lately(tmp_path: P
         (near,) = pairing.unknown(patient, machine, None, waited_since)
         assert (near.mac, near.of_one_machine) == (ALIKE, False)
         assert pairing.unknown(patient, machine, waited_since + timedelta(seconds=1), waited_since) == ()
+
+
+async def test_one_that_ever_came_is_not_mistyped_and_one_that_asked_before_the_workflow_is_another(
+    tmp_path: Path,
+) -> None:
+    async with appliance(tmp_path / "tinkbox.sqlite") as box:
+        await box.machine(1)
+        await box.machine(2)
+        box.machines.progress.saw(MacAddress(mac(1)), Stage.LEASED, "172.30.0.21")
+        box.machines.progress.saw(ALIKE, Stage.DISCOVER, "PXE", asker=Asker.PXE.value)
+        box.clock.now += timedelta(minutes=11)
+        await box.workflow()
+        assert await of_unknown(box, ALIKE, None, None) == (), "the machine was seen by its own MAC"
+
+        (known,) = (each for each in box.machines.known.all() if each.hardware.interface(MacAddress(mac(1))))
+        machine = await box.machines.get(known.hardware.id)
+        since = box.clock()
+
+        async def told(_: str) -> Inventory | None:
+            return None
+
+        pairing = Pairing(box.machines, told, box.clock)
+        patient = replace(case(), mac=MacAddress(mac(1)), inventory=None)
+        seen_at = since - timedelta(minutes=11)
+        assert pairing.unknown(patient, machine, None, since) == (), "it asked long before the workflow was made"
+        box.machines.progress.saw(ALIKE, Stage.DISCOVER, "PXE", asker=Asker.PXE.value)
+        assert [each.mac for each in pairing.unknown(patient, machine, None, since)] == [ALIKE]
+        assert pairing.unknown(patient, machine, seen_at, since) == ()
+        assert pairing.unknown(replace(patient, inventory=inventory(mac(1))), machine, None, since) == ()

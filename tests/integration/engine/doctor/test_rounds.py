@@ -12,7 +12,18 @@ import pytest
 
 from tests.integration.engine.appliance import Appliance, Clock, appliance
 from tinkbox.engine.doctor import rounds
-from tinkbox.engine.doctor.rounds import AFTER_START, EVERY, FAILED, GONE, KEPT_EVENTS, RELAPSE, Rounds
+from tinkbox.engine.doctor.rounds import (
+    AFTER_START,
+    EVERY,
+    FAILED,
+    GONE,
+    KEPT_EVENTS,
+    LEFT_OUT,
+    MOST,
+    RELAPSE,
+    PartlyExamined,
+    Rounds,
+)
 from tinkbox.model.diagnosis import Diagnosis, Gravity
 from tinkbox.model.errors import Unavailable
 from tinkbox.model.workflow import Event
@@ -31,6 +42,7 @@ class World:
     def __init__(self, box: Appliance) -> None:
         self.box = box
         self.found: list[Diagnosis] | Exception = []
+        self.is_ready = False
         self.rounds = self.started()
 
     def started(self) -> Rounds:
@@ -39,7 +51,7 @@ class World:
                 raise self.found
             return self.found
 
-        return Rounds(examine, examine, self.box.store, self.box.wakeups, self.box.clock)
+        return Rounds(examine, examine, self.box.store, self.box.wakeups, self.box.clock, ready=lambda: self.is_ready)
 
     async def go(self, *seen: Diagnosis, times: int = 1) -> None:
         self.found = list(seen)
@@ -80,7 +92,7 @@ async def test_a_condition_is_told_when_it_begins_and_when_it_is_over(
     assert lines(caplog) == ["fault DiskNearlyFull began: DiskNearlyFull it is. What to do: Free room."]
     await world.go(times=10)
     assert await world.told() == ["condition.began DiskNearlyFull", "condition.over DiskNearlyFull"]
-    assert lines(caplog)[1:] == ["DiskNearlyFull is over after 55 s: DiskNearlyFull it is."]
+    assert lines(caplog)[1:] == ["DiskNearlyFull is over after 45 s: DiskNearlyFull it is."]
     assert world.rules == []
 
 
@@ -214,13 +226,119 @@ async def test_after_a_restart_what_lasts_is_not_told_again_and_has_its_since(
     clock.forward(3600)
     async with appliance(tmp_path / "tinkbox.sqlite", clock) as box:
         world = World(box)
+        world.is_ready = True
         await world.go(found("Lasts", cause="It has 4 of 4."), times=AFTER_START - 1)
         assert await world.told() == ["condition.began Lasts", "condition.began Ends"]
         await world.again()
         assert [(each.rule, each.since) for each in world.rounds.all()] == [("Lasts", since)]
         assert await world.told() == ["condition.began Lasts", "condition.began Ends", "condition.over Ends"]
-        assert timedelta(seconds=(await world.events())[-1].data["lasted"]) >= timedelta(hours=1)
+        last = (await world.events())[-1].data
+        assert timedelta(seconds=last["lasted"]) >= timedelta(hours=1)  # type: ignore[arg-type]  # a number
+        assert last["gravity"] == "fault"
         assert not [each for each in lines(caplog) if "began" in each]
+
+
+async def test_after_a_restart_what_lasted_stands_until_everything_was_examined(tmp_path: Path) -> None:
+    clock = Clock()
+    async with appliance(tmp_path / "tinkbox.sqlite", clock) as box:
+        await World(box).go(
+            found("OsieDamaged", subject="x86_64"), found("OtherServer"), found("Figures", cause="3 are.")
+        )
+    async with appliance(tmp_path / "tinkbox.sqlite", clock) as box:
+        world = World(box)
+        await world.go(times=20)
+        assert world.rules == ["OsieDamaged", "OtherServer", "Figures"], "nothing of it was examined yet"
+        assert {each.rule: each.subject for each in world.rounds.unconfirmed().values()} == {
+            "OsieDamaged": "x86_64",
+            "OtherServer": "",
+            "Figures": "",
+        }
+        assert "it was not examined since" in world.rounds.all()[0].evidence[-1]
+        world.is_ready = True
+        await world.go(found("OsieDamaged", subject="x86_64"), times=AFTER_START)
+        assert world.rules == ["OsieDamaged", "OtherServer"], "of others on the network nobody heard yet"
+        assert [*world.rounds.unconfirmed()] == [("OtherServer", "", "", "OtherServer it is.")]
+        await world.go(times=GONE)
+        assert world.rules == ["OtherServer"]
+        assert [each for each in await world.told() if "over" in each] == [
+            "condition.over Figures",
+            "condition.over OsieDamaged",
+        ]
+
+
+async def test_a_round_that_could_examine_only_a_part_tells_that_part_and_ends_nothing(world: World) -> None:
+    await world.go(found("OfMachine", machine="08:00:27:00:00:01"), found("Ends"))
+    world.found = PartlyExamined([found("DatabaseDamaged")], Unavailable("the store is damaged"))
+    await world.again(times=GONE + 1)
+    assert world.rules == ["Ends", "DatabaseDamaged", "OfMachine", FAILED]
+    assert "the store is damaged" in world.rounds.all()[-1].evidence[0]
+
+
+async def test_it_lasted_until_it_was_found_for_the_last_time(world: World) -> None:
+    await world.go(found(), times=2)
+    await world.go(times=GONE)
+    assert (await world.events())[-1].data["lasted"] == EVERY
+
+
+MANY = 3_000
+RARE = found("OutOfMemory", machine="08:00:27:00:00:01", workflow="w")
+OWN = found("OsieDamaged")
+
+
+def many(rule: str = "ImageMissing", number: int = MANY, gravity: Gravity = Gravity.FAULT) -> list[Diagnosis]:
+    return [
+        found(rule, machine=f"08:00:28:00:{each >> 8:02x}:{each & 255:02x}", gravity=gravity) for each in range(number)
+    ]
+
+
+async def test_many_alike_hide_neither_a_rare_one_nor_the_appliances_own(world: World) -> None:
+    await world.go(*many(), RARE, OWN)
+    rules = world.rules
+    assert rules[0] == "OsieDamaged"
+    assert (rules.count("OutOfMemory"), rules.count("ImageMissing")) == (1, MOST - 2)
+    assert world.rounds.of_workflow("w") == world.rounds.of_machine([RARE.machine])
+    assert {each.rule for each in world.rounds.appliance()} == {"OsieDamaged", LEFT_OUT}
+
+
+async def test_how_many_are_left_out_is_told_and_counted(world: World) -> None:
+    await world.go(*many(), RARE, OWN)
+    (told,) = [each for each in world.rounds.all() if each.rule == LEFT_OUT]
+    assert told.cause == "1,002 more machines or workflows have ImageMissing than are listed."
+    assert [each[20:] for each in told.evidence] == ["ImageMissing: 3,000 found, 1,998 listed"]
+    numbers = world.rounds.numbers()
+    assert numbers["ImageMissing", Gravity.FAULT] == MANY
+    assert numbers["OutOfMemory", Gravity.FAULT] == numbers["OsieDamaged", Gravity.FAULT] == 1
+    assert numbers[LEFT_OUT, Gravity.SUSPECT] == 1
+    told_of_each = world.rounds.of_machines()
+    assert {each.machine for each in many()} <= {*told_of_each}
+    await world.go(*many(number=MOST), times=GONE)
+    assert (len(world.rules), LEFT_OUT in world.rules) == (MOST, False)
+    assert world.rounds.numbers() == {("ImageMissing", Gravity.FAULT): MOST}
+    assert await world.told() == [
+        "condition.began OsieDamaged", f"condition.began {LEFT_OUT}",
+        "condition.over OsieDamaged", f"condition.over {LEFT_OUT}",
+    ]  # fmt: skip
+
+
+async def test_those_that_are_listed_stay_so_in_whatever_order_all_are_found(world: World) -> None:
+    await world.go(*many())
+    before = world.rounds.all()
+    await world.go(*reversed(many()))
+    assert {(each.machine, each.since) for each in world.rounds.all()} == {
+        (each.machine, each.since) for each in before
+    }
+    # A rare one that comes later takes the place of one of the many, which is not over.
+    await world.go(*many(), RARE)
+    assert (world.rules.count("ImageMissing"), "OutOfMemory" in world.rules) == (MOST - 1, True)
+    assert world.rounds.numbers()["ImageMissing", Gravity.FAULT] == MANY
+
+
+async def test_two_of_which_there_are_many_have_the_same_room_whatever_their_gravity(world: World) -> None:
+    await world.go(*many(), *many("Stalled", gravity=Gravity.SUSPECT), RARE)
+    rules = world.rules
+    assert (rules.count("ImageMissing"), rules.count("Stalled")) == (1_000, 999)
+    (told,) = [each for each in world.rounds.all() if each.rule == LEFT_OUT]
+    assert told.cause == "4,001 more machines or workflows have Stalled or ImageMissing than are listed."
 
 
 async def test_events_that_the_disk_refuses_are_kept_until_it_takes_them(

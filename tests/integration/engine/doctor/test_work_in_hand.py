@@ -1,6 +1,7 @@
 """Workflows as the doctor looks at them: what they wait for, what is wrong with them, and what a round of them costs."""
 
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,9 @@ from tinkbox.engine.doctor.examiner import FULL_LOOKS
 from tinkbox.model.boot import Stage
 from tinkbox.model.diagnosis import Diagnosis, Gravity
 from tinkbox.model.errors import Conflict, NotFound
+from tinkbox.model.reasons import Reason
 from tinkbox.model.services import APPLIANCE, Phase, Standing
+from tinkbox.model.session import TicketRefusal
 from tinkbox.model.workflow import State
 from tinkbox.wire.syslog import Message, Severity
 
@@ -46,7 +49,7 @@ async def waits(world: World, workflow: str) -> str:
 async def test_a_pending_workflow_says_which_machine_it_waits_for_and_where_that_is(world: World) -> None:
     box, _ = world.box, await world.box.machine(1)
     flow = await box.workflow()
-    assert await waits(world, flow) == "machine-1, never seen since the workflow was created"
+    assert await waits(world, flow) == "machine-1, never seen"
     assert await told(world, flow) == [("NeverSeen", Gravity.SUSPECT)]
     world.asks(mac(1))
     for stage in (Stage.OFFERED, Stage.LEASED, Stage.SCRIPT, Stage.KERNEL, Stage.RAMDISK):
@@ -134,7 +137,7 @@ async def test_a_failed_workflow_is_never_beside_nothing_wrong(world: World) -> 
     ]
     (of_all,) = (await world.examiner.examine()).diagnoses
     assert (of_all.rule, of_all.gravity, of_all.workflow) == ("WorkflowFailed", Gravity.SUSPECT, flow)
-    assert of_all.cause.endswith("ended as FAILED at action hello world/hello_world: NonZeroExit: exit code 3.")
+    assert of_all.cause.endswith("ended as FAILED at action hello world/hello_world: NonZeroExit: 'exit code 3'.")
     assert [each for each in of_all.evidence if "printed" in each] == ["it printed: b", "it printed: c"]
     assert await world.examiner.round() == (), "it is over: the status of the machine says so"
     box.clock.forward(86_401)
@@ -281,3 +284,78 @@ async def test_a_missing_image_does_not_hide_that_the_machine_is_not_there(world
     del world.box.registry["hello-world"]
     flow = await world.box.workflow()
     assert await told(world, flow) == [("ImageMissing", Gravity.FAULT), ("NeverSeen", Gravity.SUSPECT)]
+
+
+async def test_a_ready_service_whose_engine_dies_is_told_while_its_workflow_runs(world: World) -> None:
+    box, worker = world.box, await world.box.machine(1)
+    flow = await box.workflow(SERVED)
+    assert await box.services.wanted(APPLIANCE, "") is not None
+    (run,) = await box.runs(flow, "db")
+    ready = Standing(run=run.token, phase=Phase.READY)
+    await box.services.observed(APPLIANCE, (ready,))
+    await box.session(worker)
+    assert await box.offer(worker) is not None
+    assert await world.examiner.round() == ()
+    away = replace(ready, reason=Reason.ENGINE_GONE, message="no Docker engine answers at unix:///x")
+    await box.services.observed(APPLIANCE, (away,))
+    (found,) = await world.examiner.round()
+    assert (found.rule, found.gravity, found.subject, found.workflow) == ("ServiceGone", Gravity.FAULT, "db", flow)
+    assert found.remedy.startswith("On the appliance: `systemctl status docker`")
+    wrong = await world.examiner.diagnosis_of(flow)
+    assert wrong is not None
+    assert wrong.rule == "ServiceGone"
+    await box.services.observed(APPLIANCE, (replace(ready, phase=Phase.EXITED),))
+    assert await world.examiner.round() == (), "it ended by itself, and well"
+
+
+async def test_the_engine_of_a_machine_that_is_away_is_told_until_it_answers(world: World) -> None:
+    box, worker = world.box, await world.box.machine(1)
+    flow = await box.workflow()
+    await box.session(worker)
+    assert await box.offer(worker) is not None
+    box.attempts.engine_is_away(worker, 10)
+    (found,) = await world.examiner.round()
+    assert (found.rule, found.workflow, found.machine) == ("MachineEngineAway", flow, mac(1))
+    assert "does not answer for 0:10 while hello world/hello_world runs" in found.cause
+    box.attempts.engine_is_away(worker, 0)
+    assert await world.examiner.round() == ()
+
+
+async def test_a_failed_workflow_that_another_one_followed_is_not_advised_to_be_retried(world: World) -> None:
+    box, worker = world.box, await world.box.machine(1)
+    flow = await box.workflow()
+    await box.session(worker)
+    offer = await box.offer(worker)
+    assert offer is not None
+    await box.report(worker, offer, State.FAILED, reason="NonZeroExit", message="exit code 3")
+    (failed,) = (await world.examiner.examine_workflow(flow)).diagnoses
+    assert f"`tinkbox workflow retry {flow[:8]}` resumes at this action." in failed.remedy
+    following = await box.workflow()
+    (failed,) = (await world.examiner.examine_workflow(flow)).diagnoses
+    assert "workflow retry" not in failed.remedy
+    assert f"It is not retried: workflow {following[:8]}" in failed.remedy
+
+
+async def test_what_other_workers_were_refused_before_is_no_diagnosis_of_what_runs(world: World) -> None:
+    box, worker = world.box, await world.box.machine(1)
+    world.asks(mac(1))
+    await box.session(worker)
+    box.clock.forward(5)
+    why = TicketRefusal.USED.value
+    box.machines.progress.saw(mac(1), Stage.TICKET_REFUSED, why, why=why, address="172.30.0.66")
+    box.clock.forward(60)
+    flow = await box.workflow()
+    box.machines.progress.saw(mac(1), Stage.SESSION, "from 172.30.0.21")
+    assert await box.offer(worker) is not None
+    assert await world.examiner.diagnosis_of(flow) is None
+    assert ("TicketRefused", Gravity.SUSPECT) in await told(world, flow)
+
+
+async def test_the_faults_of_the_appliance_are_told_beside_those_of_a_machine_and_a_workflow(world: World) -> None:
+    box, _ = world.box, await world.box.machine(1)
+    flow = await box.workflow()
+    world.premises = replace(world.premises, mode="proxy")
+    for found in (await world.examiner.examine(mac(1)), await world.examiner.examine_workflow(flow)):
+        assert [each.rule for each in found.appliance] == ["NobodyGivesAddresses"]
+        assert "the appliance itself" in found.examined
+    assert (await world.examiner.examine()).appliance == ()

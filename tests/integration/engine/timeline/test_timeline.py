@@ -11,6 +11,7 @@ import pytest
 from tests.integration.engine.appliance import Clock
 from tests.integration.store.stores import opened_store
 from tinkbox.engine.timeline import timeline as module
+from tinkbox.engine.timeline.sighting_rules import Unnoted
 from tinkbox.engine.timeline.stalls import PATIENCE, stalled
 from tinkbox.engine.timeline.timeline import EVIDENCE_OF_BOOT, KEPT_OF_BOOT, STRANGERS, Timeline
 from tinkbox.model.boot import Asker, Stage
@@ -185,6 +186,27 @@ async def test_new_strangers_are_let_in_slowly_once_many_have_come(bench: Bench)
     assert [bench.timeline.saw(mac(5_000 + number), Stage.IGNORED) for number in range(11)] == [True] * 10 + [False]
     assert bench.timeline.newest(mac(0)) is None, "the one seen longest ago made room"
     assert bench.timeline.newest(mac(1)) is not None
+
+
+async def test_unknown_machines_for_which_there_is_no_room_are_counted(bench: Bench) -> None:
+    begun = bench.clock()
+    assert bench.timeline.unnoted() is None
+    for number in range(STRANGERS):
+        bench.timeline.saw(mac(number), Stage.DISCOVER)
+    assert bench.timeline.unnoted() is None
+    for number in range(50):
+        assert not bench.timeline.saw(mac(5_000 + number), Stage.DISCOVER, relay="172.31.0.1")
+    told = bench.timeline.unnoted()
+    assert told == Unnoted(since=begun, newest=begun, times=50, mac=mac(5_049), relay="172.31.0.1")
+    bench.clock.forward(1)
+    assert bench.timeline.saw(mac(6_000), Stage.DISCOVER), "it makes another one forgotten"
+    newest = bench.timeline.unnoted()
+    assert newest is not None
+    assert (newest.times, newest.mac, newest.since, newest.relay) == (51, mac(0), begun, "")
+    bench.clock.forward(601)
+    assert bench.timeline.unnoted() is None, "it is over"
+    assert bench.timeline.saw(mac(6_001), Stage.DISCOVER), "one that was seen long ago is not missed"
+    assert bench.timeline.unnoted() is None
 
 
 async def test_a_long_silence_lets_no_more_than_a_thousand_new_strangers_in(bench: Bench) -> None:

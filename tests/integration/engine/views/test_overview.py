@@ -1,9 +1,12 @@
 """The appliance at a glance, of a real engine."""
 
+from dataclasses import replace
+
 from tests.integration.engine.appliance import Appliance, mac
 from tests.integration.engine.serving import Host
-from tinkbox.engine.views.overview import LATELY, MAX_STRANGERS, SHOWN_OF_EACH
+from tinkbox.engine.views.overview import LATELY, MAX_STRANGERS, SHOWN_OF_EACH, stranger_lines
 from tinkbox.model.boot import Asker, Stage
+from tinkbox.model.diagnosis import Diagnosis, Gravity
 from tinkbox.model.services import Phase
 from tinkbox.model.workflow import State
 from tinkbox.wire.messages.status import StrangerLine, TaskLine, WorkflowLine
@@ -132,6 +135,20 @@ async def test_machines_that_nobody_knows_are_shown_while_they_boot(box: Applian
     )
     box.clock.forward(LATELY.total_seconds())
     assert (await box.overview.snapshot("1")).strangers == ()
+
+
+async def test_of_an_unknown_machine_the_doctors_cause_and_remedy_are_shown_unless_it_says_no_more(
+    box: Appliance,
+) -> None:
+    box.machines.progress.saw(mac(9), Stage.DISCOVER, "PXE", asker=Asker.PXE)
+    wrong = Diagnosis(
+        rule="WrongMac", gravity=Gravity.SUSPECT, cause="It may be node7.", evidence=("a",), remedy="Type this.",
+        machine=mac(9),
+    )  # fmt: skip
+    (shown,) = stranger_lines(box.machines, box.clock(), {mac(9): wrong})
+    assert (shown.diagnosis, shown.remedy) == ("It may be node7.", "Type this.")
+    (shown,) = stranger_lines(box.machines, box.clock(), {mac(9): replace(wrong, rule="NotKnown")})
+    assert (shown.diagnosis, shown.remedy) == ("", "")
 
 
 async def test_of_many_strangers_the_last_seen_are_shown(box: Appliance) -> None:

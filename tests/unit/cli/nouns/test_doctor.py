@@ -133,6 +133,22 @@ def test_what_is_watched_is_no_list(tinkbox: Callable[..., Printed], flags: tupl
     assert "--watch prints what people read" in printed.err
 
 
+def test_a_watcher_too_many_waits_until_there_is_a_place(
+    tinkbox: Callable[..., Printed], appliance: FakeAppliance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(doctor, "EVERY", 0)
+    full = {"detail": "too many examinations run or wait: try later", "status": 429, "retry_after": 0}
+    gone = {"detail": "that is the end", "status": 404}
+    answers = iter([full, full, told(FOUND), gone])
+    appliance.answers["GET /v1/doctor?machine=&listen=0"] = lambda: next(answers)
+    printed = tinkbox("doctor", "--watch", "-o", "json")
+    assert [json.loads(each)["change"] for each in printed.out.splitlines()] == ["began"]
+    assert printed.err.splitlines() == [
+        "tinkbox: too many examinations run or wait: try later; trying again",
+        "tinkbox: that is the end",
+    ]
+
+
 def test_changes_are_told_once_and_a_figure_is_none() -> None:
     first = told({**FOUND, "cause": "Silent for 40 s."}, {**FOUND, "rule": "NoOsie", "machine": ""})
     second = told({**FOUND, "cause": "Silent for 45 s."}, {**FOUND, "rule": "Stalled", "machine": MAC})
@@ -143,6 +159,87 @@ def test_changes_are_told_once_and_a_figure_is_none() -> None:
     as_json = [json.loads(each) for each in doctor._changed_as_json(before, now, [second])]
     assert [(each["change"], each["rule"]) for each in as_json] == [("began", "Stalled"), ("over", "NoOsie")]
     assert [*doctor._changed(now, {}, [second], {})][-1].endswith("Nothing wrong is left.")
+
+
+def test_a_change_of_gravity_is_one_line() -> None:
+    suspect, fault = (
+        told({**FOUND, "rule": "SilentWorker", "subject": "", "gravity": each}) for each in ("suspect", "fault")
+    )
+    before, now = ({doctor._identity(each): each for each in found["diagnoses"]} for found in (suspect, fault))
+    (changed,) = map(json.loads, doctor._changed_as_json(before, now, [fault]))
+    assert (changed["change"], changed["gravity"]) == ("changed", "fault")
+    lines = [*doctor._changed(before, now, [fault], {})]
+    assert lines[:2] == ["2026-11-21 03:00:00 UTC changed, suspect before:", f"FAULT  SilentWorker  {MAC}"]
+    assert not any("over" in each.split() for each in lines)
+
+
+def test_groups_stand_by_their_gravity_and_machines_by_their_names(
+    tinkbox: Callable[..., Printed], appliance: FakeAppliance
+) -> None:
+    faults = [{**FOUND, "machine": f"08:00:27:00:00:{number:02x}", "name": f"node{number}"} for number in range(97)]
+    appliance.answers["GET /v1/doctor?machine="] = told(*faults, {**FOUND, "rule": "Stalled", "gravity": "suspect"})
+    lines = tinkbox("doctor").out.splitlines()
+    assert lines[0] == "FAULT  OtherServer  node0 (08:00:27:00:00:00)"
+    group = lines.index("FAULT  OtherServer, as above, of 94 more")
+    assert lines[group + 1].startswith("  node3 node4 node5 ")
+    assert lines.index(f"SUSPECT  Stalled  {MAC}") > group
+
+
+def test_an_image_that_many_workflows_need_is_one_finding(
+    tinkbox: Callable[..., Printed], appliance: FakeAppliance
+) -> None:
+    missing = {**FOUND, "rule": "ImageMissing", "subject": "image x is not in the registry", "remedy": "Load it."}
+    many = [{**missing, "workflow": f"{number:08x}-0000"} for number in range(100)]
+    appliance.answers["GET /v1/doctor?machine="] = told(*many, {**missing, "subject": "image y", "workflow": WORKFLOW})
+    shown = tinkbox("doctor").out
+    assert shown.startswith(
+        "FAULT  ImageMissing\n  Image x is not in the registry: 100 workflows need it (00000000, 00000001, 00000002 …).\n"
+    )
+    assert shown.count("FAULT  ImageMissing") == 2
+    assert tinkbox("doctor", "-o", "wide").out.count("FAULT  ImageMissing") == 101
+
+
+def test_the_faults_of_the_appliance_stand_beside_those_of_a_machine_and_beside_none(
+    tinkbox: Callable[..., Printed], appliance: FakeAppliance
+) -> None:
+    own = {**FOUND, "rule": "NobodyGivesAddresses", "machine": "", "cause": "Nobody gives addresses."}
+    key = f"GET /v1/doctor?key={MAC}"
+    line = "The appliance itself: FAULT  NobodyGivesAddresses: Nobody gives addresses.\n  What to do: `tinkbox doctor` says it.\n"
+    appliance.answers[key] = told(machine=MAC, appliance=[own])
+    printed = tinkbox("doctor", MAC)
+    assert printed.out == f"Nothing wrong was found with machine {MAC} itself (2026-11-21 03:00:00 UTC).\n{line}"
+    assert printed.status == 0, "the machine's own"
+    appliance.answers[key] = told(FOUND, machine=MAC, appliance=[own])
+    assert tinkbox("doctor", MAC).out.endswith(f"\n\n{line}")
+
+
+def test_of_many_machines_it_listens_once_and_tells_together_what_they_have_in_common(
+    tinkbox: Callable[..., Printed], appliance: FakeAppliance
+) -> None:
+    ids = [f"m{number}" for number in range(40)]
+    appliance.answers["GET /v1/hardware?label=rack%3Dr1&sort=name"] = [
+        {"id": each, "name": f"node-{each}"} for each in ids
+    ]
+    appliance.answers["GET /v1/doctor?key=m0"] = told(machine="m0")
+    for each in ids[1:]:
+        found = [FOUND | {"machine": each}] if each != "m39" else []
+        appliance.answers[f"GET /v1/doctor?key={each}&listen=0"] = told(*found, machine=each)
+    printed = tinkbox("doctor", "-l", "rack=r1")
+    assert printed.status == 1
+    assert printed.out.count("FAULT  OtherServer  m") == 3
+    assert "FAULT  OtherServer, as above, of 35 more" in printed.out
+    assert printed.out.endswith("Nothing wrong was found with 2 of 40 (2026-11-21 03:00:00 UTC):\n  node-m0 node-m39\n")
+
+
+def test_the_lines_for_other_servers_are_printed_where_they_mend_something(
+    tinkbox: Callable[..., Printed], appliance: FakeAppliance
+) -> None:
+    appliance.answers["GET /v1/doctor?machine="] = told(mode="off", servers=[SERVER])
+    assert tinkbox("doctor").out == (
+        "Nothing wrong was found (2026-11-21 03:00:00 UTC).\n"
+        "`tinkbox doctor -o wide` prints the lines that the other DHCP server has to be told.\n"
+    )
+    assert tinkbox("doctor", "-o", "wide").out.startswith("For dnsmasq, into a file:\n")
 
 
 SERVER = {"server": "dnsmasq", "where": "into a file", "lines": ["dhcp-boot=tag:ipxe,x", "  and so on" + 120 * "x"]}
@@ -174,12 +271,12 @@ def test_every_format_works_and_keeps_the_status(tinkbox: Callable[..., Printed]
     appliance.answers["GET /v1/doctor?machine="] = told(FOUND, {**FOUND, "rule": "NoOsie", "machine": ""})
     shown = {each: tinkbox("doctor", "-o", each) for each in ("wide", "csv", "yaml", "name", "tink")}
     assert {each.status for each in shown.values()} == {1}
-    assert shown["name"].out == f"OtherServer {MAC}\nNoOsie\n"
+    assert shown["name"].out == f"{MAC}\n", "what commands take, and nothing for the appliance"
     assert shown["csv"].out.splitlines()[0] == "gravity,rule,machine,cause,remedy,workflow"
     assert f"fault,OtherServer,{MAC}," in shown["csv"].out
     assert "rule: NoOsie" in shown["yaml"].out
     assert shown["tink"].out == tinkbox("doctor").out
-    assert tinkbox("doctor", "-q").out == "OtherServer\nNoOsie\n"
+    assert tinkbox("doctor", "-q").out == f"{MAC}\n"
 
 
 def test_wide_tells_all_of_them_in_full(tinkbox: Callable[..., Printed], appliance: FakeAppliance) -> None:
@@ -196,6 +293,7 @@ def test_what_is_the_same_of_many_machines_takes_few_lines(
     assert sum(line.startswith("SUSPECT  OtherServer  ") for line in lines) == 3
     assert "SUSPECT  OtherServer, as above, of 61 more" in lines
     assert lines[-6].startswith("  08:00:27:00:00:03 08:00:27:00:00:04 ")
+    assert lines[0] == "FAULT  NoOsie"
     assert lines[-3].endswith("08:00:27:00:00:16 …")
     assert len(json.loads(tinkbox("doctor", "--format", "json").out)["diagnoses"]) == 65
 
@@ -212,6 +310,8 @@ def test_several_machines_are_examined_one_after_the_other(
         "GET /v1/hardware?label=rack%3Dr1&sort=name": [{"id": "m1", "name": "node7"}],
         "GET /v1/doctor?key=m1": told(machine="m1"),
         f"GET /v1/doctor?key={MAC}": told(FOUND, machine=MAC),
+        "GET /v1/doctor?key=m1&listen=0": told(machine="m1"),
+        f"GET /v1/doctor?key={MAC}&listen=0": told(FOUND, machine=MAC),
     }
     appliance.answers["GET /v1/hardware?label=rack%3Dr1&sort=name"] = [{"id": "m1", "name": "node7"}]
     assert tinkbox("doctor", "-l", "rack=r1").out.startswith("Nothing wrong was found with machine node7 (")
@@ -230,4 +330,4 @@ def test_a_machine_that_is_not_there_prints_no_document(
     tinkbox: Callable[..., Printed], appliance: FakeAppliance, format_: str
 ) -> None:
     printed = tinkbox("doctor", "nope", "-o", format_)
-    assert (printed.status, printed.out, printed.err) == (1, "", "tinkbox: no such thing here\n")
+    assert (printed.status, printed.out, printed.err) == (2, "", "tinkbox: no such thing here\n")

@@ -194,7 +194,7 @@ def test_a_condition_of_the_appliance_is_told_with_what_to_do_and_how_long_it_la
     assert line_of(began).endswith(
         "condition.began    fault DiskNearlyFull: The disk is nearly full. What to do: Free room."
     )
-    over = event(("condition.over", condition_events.over("DiskNearlyFull", "", disk.cause, 125)))
+    over = event(("condition.over", condition_events.over("DiskNearlyFull", "", disk.gravity, disk.cause, 125)))
     assert line_of(over).endswith("condition.over     DiskNearlyFull is over after 2m5s: The disk is nearly full.")
 
 

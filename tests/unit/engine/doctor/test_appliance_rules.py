@@ -57,6 +57,7 @@ def test_nothing_is_wrong_with_an_appliance_that_is_sound_or_unknown() -> None:
     ("changed", "rule", "gravity", "cause", "remedy"),
     [
         (replace(LAB, present=False, up=False, addresses=frozenset()), "InterfaceGone", Gravity.FAULT, "lab is gone", "`ip link`"),
+        (replace(LAB, index=7, bound=4), "InterfaceRecreated", Gravity.FAULT, "lab was created anew", "`systemctl restart tinkbox`"),
         (replace(LAB, up=False, carrier=None), "InterfaceDown", Gravity.FAULT, "lab is down", "`ip link set lab up`"),
         (replace(LAB, addresses=frozenset()), "AddressMissing", Gravity.FAULT, "lost the address 172.30.0.1", "`ip addr add 172.30.0.1/24 dev lab`"),
         (replace(LAB, carrier=False), "NoCarrier", Gravity.SUSPECT, "has no link", "`ip link show master lab`"),

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from tests.unit.engine.boot_story import BEGIN, KNOWN, answered, asked, case, osie_boot, seen
+from tests.unit.engine.boot_story import BEGIN, KNOWN, answered, asked, case, fetched, osie_boot, seen
 from tinkbox.engine.doctor.boot_step_rules import (
     DISK_BOOTS_WITHIN,
     boot_step_failed,
@@ -142,3 +142,21 @@ def test_machine_that_boots_its_disk_as_ever_is_not_suspect() -> None:
     heard = BEGIN + timedelta(seconds=150)  # by another of its interfaces
     assert not list(silent_disk(case(*told, installed=True, heard_at=heard, after=silent)))
     assert not list(silent_disk(case(installed=True)))
+
+
+@pytest.mark.parametrize("after", [30, 700])
+def test_no_forged_question_hides_a_step_or_a_disk_that_failed(after: float) -> None:
+    forged = [asked(104 + after + each * 5, (Asker.PXE, Asker.HTTP)[each % 2]) for each in range(4)]
+    (step,) = boot_step_failed(case(*SCRIPT, failed(4, Step.KERNEL, "2d0c613b"), *forged))
+    assert "asked for an address again, and came no further" in step.evidence[-1]
+    told = diagnose(case(*TO_DISK, failed(104, Step.DISK, "1d852039"), *forged))
+    # Of one that asks soon, DiskNotFound says the same.
+    assert ("DiskNotFound" if after < 600 else "DiskDoesNotBoot") in {each.rule for each in told}
+
+
+def test_only_grub_is_said_to_have_found_no_boot_loader() -> None:
+    report = failed(104, Step.DISK)
+    (found,) = disk_does_not_boot(case(*TO_DISK, report))
+    assert found.cause == "The machine's disk does not boot: its boot loader could not start it, and does not say why."
+    (found,) = disk_does_not_boot(case(fetched(90, "grubx64.efi"), *TO_DISK, report))
+    assert found.cause == "The machine's disk does not boot: GRUB found no boot loader that starts."

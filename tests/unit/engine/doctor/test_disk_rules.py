@@ -26,6 +26,16 @@ def test_a_disk_that_is_nearly_full_is_told_with_what_takes_most_of_it() -> None
     assert not list(disk_nearly_full(appliance()))
 
 
+def test_a_disk_that_something_else_fills_is_told_so() -> None:
+    little = DiskUsage(
+        free=300 * MIB, keep_free=512 * MIB, database=MIB, shares={Stored.OUTPUT: Share(octets=MIB, number=1)}
+    )
+    (found,) = disk_nearly_full(appliance(disk=little))
+    assert found.remedy == (
+        "Free room on that disk. Something else fills it, for tinkbox has 2MiB there: `sudo du -xh / | sort -h | tail` shows what."
+    )
+
+
 def test_a_disk_with_only_the_last_room_is_told_to_refuse_what_machines_hand_in() -> None:
     (found,) = disk_nearly_full(appliance(disk=replace(FULL, free=20 * MIB, keep_free=10 * MIB)))
     assert found.cause.startswith("The disk of the data folder is full: 20MiB are free, and machines cannot hand in")

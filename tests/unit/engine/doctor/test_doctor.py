@@ -3,14 +3,16 @@
 import re
 from collections.abc import Iterator
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
 from tests.unit.engine.boot_story import MAC, answered, appliance, asked, case, failed, fetched, osie_boot, rival, seen
+from tests.unit.engine.doctor.test_silence_rules import WORK
 from tinkbox.engine.doctor.case import Case, Finding
 from tinkbox.engine.doctor.doctor import RULES, Rule, diagnose
-from tinkbox.model.boot import Stage
+from tinkbox.model.boot import Silence, Stage
 from tinkbox.model.diagnosis import Gravity
 
 DOCS = Path(__file__).parents[4] / "docs" / "doctor.md"
@@ -93,3 +95,16 @@ def test_a_rule_that_fails_keeps_no_other_from_speaking(broken: Rule, caplog: py
             f"The doctor's rule {broken.name} failed, so nothing is known of {broken.about}."
         ]
         assert "this rule is broken" in caplog.text
+
+
+def test_trouble_before_the_worker_is_suspect_at_most_while_that_works() -> None:
+    story = (asked(0, architecture=6), seen(1, Stage.IGNORED, why=Silence.NO_PROGRAM.value))
+    (lost,) = diagnose(case(*story, after=5))
+    assert (lost.rule, lost.gravity) == ("NoProgram", Gravity.FAULT)
+    told = case(*story, after=5)
+    working = replace(told, work=replace(WORK, contact=told.now))
+    (found,) = diagnose(working)
+    assert (found.rule, found.gravity) == ("NoProgram", Gravity.SUSPECT)
+    assert found.evidence[-1].startswith("2026-11-21 03:00:06 its worker was in touch all the same")
+    silent = replace(told, work=replace(WORK, contact=told.now - timedelta(minutes=5)))
+    assert Gravity.FAULT in {each.gravity for each in diagnose(silent) if each.rule == "NoProgram"}

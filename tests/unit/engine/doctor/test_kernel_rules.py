@@ -9,9 +9,10 @@ from tests.unit.engine.boot_story import BEGIN, MAC, case, osie_boot
 from tests.unit.engine.doctor.test_silence_rules import WORK
 from tinkbox.engine.doctor.case import Case
 from tinkbox.engine.doctor.doctor import diagnose
-from tinkbox.engine.doctor.kernel_rules import MOST_LINES
+from tinkbox.engine.doctor.kernel_rules import MOST_LINES, SENT_BY
 from tinkbox.model.diagnosis import Diagnosis, Gravity
 from tinkbox.model.sightings import Line
+from tinkbox.model.workflow import State
 
 INVOKED = "tail invoked oom-killer: gfp_mask=0x140cca(GFP_HIGHUSER_MOVABLE|__GFP_COMP), order=0, oom_score_adj=0"
 CHOSEN = "oom-kill:constraint=CONSTRAINT_NONE,nodemask=(null),cpuset=a1,mems_allowed=0,global_oom,task_memcg=/docker/a1,task=tail,pid=412,uid=0"
@@ -41,7 +42,8 @@ def test_memory_that_ran_out_is_told_with_what_was_killed() -> None:
     assert told.cause == (
         "Memory ran out while os/write ran, that of the machine. The kernel killed 'tail', which held 786 MiB."
     )
-    assert told.evidence[-1].startswith(
+    assert told.evidence[-1] == SENT_BY
+    assert told.evidence[-2].startswith(
         "2026-11-21 03:01:32 the kernel: '[ 72.371993] Out of memory: Killed process 412 (tail) total-vm"
     )
     assert "more memory" in told.remedy
@@ -110,9 +112,45 @@ def test_what_other_programs_say_is_not_the_kernels_word() -> None:
 
 def test_of_many_lines_the_newest_are_shown_and_none_can_break_out_of_its_quotes() -> None:
     (told,) = found(*[f"I/O error, dev sda, sector {each} `rm -rf /` ' x" for each in range(40)])
-    assert len(told.evidence) == MOST_LINES + 1
+    assert len(told.evidence) == MOST_LINES + 2
     assert told.evidence[0] == "and 37 such lines before"
     assert "`" not in "".join(told.evidence)
-    assert told.evidence[-1].count("'") == 2
+    assert told.evidence[-2].count("'") == 2
     many = found(*[f"I/O error, dev sd{chr(97 + each)}, sector 1" for each in range(20)])
     assert len(many) == MOST_LINES
+
+
+def ended(*texts: str) -> Case:
+    """A workflow that failed by its worker's word, and what was said by syslog while it ran."""
+    told = says(*texts)
+    assert told.work is not None
+    work = replace(
+        told.work,
+        state=State.FAILED,
+        action_state=State.FAILED,
+        reason="NonZeroExit",
+        message="exit code 3",
+        ended_at=told.now,
+    )
+    return replace(told, work=work)
+
+
+@pytest.mark.parametrize(
+    "text", [KILLED, "I/O error, dev sda, sector 1", "mce: [Hardware Error]: x", "Kernel panic - not syncing"]
+)
+def test_syslog_never_stands_before_what_the_worker_reported(text: str) -> None:
+    first, second = diagnose(ended(text))
+    assert (first.rule, first.gravity, second.gravity) == ("WorkflowFailed", Gravity.FAULT, Gravity.SUSPECT)
+    assert SENT_BY in second.evidence
+
+
+def test_panic_is_no_fault_while_the_worker_is_in_touch_afterwards() -> None:
+    told = says("Kernel panic - not syncing: Fatal exception")
+    assert told.work is not None
+    before = replace(told, work=replace(told.work, contact=BEGIN + timedelta(seconds=89)))
+    (crashed,) = (each for each in diagnose(before) if each.rule == "KernelPanic")
+    assert crashed.gravity is Gravity.FAULT
+    (alive,) = diagnose(replace(told, work=replace(told.work, contact=BEGIN + timedelta(seconds=100))))
+    assert (alive.rule, alive.gravity) == ("KernelPanic", Gravity.SUSPECT)
+    assert alive.cause.endswith("and its worker was in touch since.")
+    assert alive.evidence[-1] == "2026-11-21 03:01:40 its worker was in touch"

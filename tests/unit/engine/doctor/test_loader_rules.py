@@ -65,6 +65,7 @@ def test_a_loader_that_fits_or_runs_is_right() -> None:
 def test_a_file_that_is_not_served_is_named() -> None:
     (found,) = missing_loader(case(asked(0), failed(1, "not found", 0, name="pxelinux.0")))
     assert (found.gravity, "pxelinux.0" in found.cause) == (Gravity.FAULT, True)
+    assert "probably another DHCP server" in found.cause
     assert not list(missing_loader(case(asked(0), failed(1, "not found", 0, name="autoexec.ipxe"), fetched(2))))
     assert not list(missing_loader(case(asked(0), failed(1, "silence", 0))))
 
@@ -72,7 +73,7 @@ def test_a_file_that_is_not_served_is_named() -> None:
 def test_answers_that_never_arrive_are_a_firewalls() -> None:
     (found,) = transfer_stopped(case(asked(0), failed(30, "silence", 0, heard=0)))
     assert found.gravity is Gravity.FAULT
-    assert "none of our answers reaches it" in found.cause
+    assert "probably none of them reaches the machine" in found.cause
     assert "firewall" in found.remedy
 
 

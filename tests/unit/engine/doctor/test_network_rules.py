@@ -1,6 +1,7 @@
 """The doctor's rules about addresses."""
 
 from dataclasses import replace
+from datetime import timedelta
 from ipaddress import IPv4Address, IPv4Network
 
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from tests.unit.engine.boot_story import (
     BEGIN,
     KNOWN,
+    MAC,
     MINE,
     OURS,
     answered,
@@ -19,6 +21,7 @@ from tests.unit.engine.boot_story import (
     rival,
     seen,
 )
+from tinkbox.engine.doctor.case import NetworkQuestion
 from tinkbox.engine.doctor.case import held_back as held_back_alone
 from tinkbox.engine.doctor.network_rules import (
     address_in_use,
@@ -34,7 +37,9 @@ from tinkbox.engine.doctor.network_rules import (
     remembered_address,
     seconds_asked,
     spanning_tree,
+    too_many_unknown,
 )
+from tinkbox.engine.timeline.sighting_rules import Unnoted
 from tinkbox.model.boot import Asker, Stage
 from tinkbox.model.diagnosis import Gravity
 from tinkbox.model.hardware import MacAddress
@@ -60,6 +65,33 @@ def test_another_server_that_answers_now_is_named_with_its_hardware_address() ->
     assert told.startswith("asked on eth1, the DHCP server 172.30.0.9 (MAC 00:25:90:00:00:09) offered 172.30.0.77")
     assert told.endswith(", and to boot 'x.efi' from 10.0.0.1")
     assert "00:25:90:00:00:09 (eth1)" in found.remedy
+
+
+def test_another_server_of_which_nothing_was_seen_since_is_told_with_the_time_and_is_over_when_the_network_is_asked() -> (
+    None
+):
+    story = asked(0), *answered(1)[:1], STRAY
+    (found,) = other_server(case(*story, after=1000))
+    assert (
+        found.cause
+        == "The machine accepted an address of another DHCP server, 172.30.0.9, at 03:00:03 UTC: the faster one wins."
+    )
+    for second, answers, told in ((2, False, 1), (60, True, 1), (60, False, 0)):
+        question = NetworkQuestion(at=BEGIN + timedelta(seconds=second), answered=True, offered=answers)
+        assert len(list(other_server(case(*story, after=1000, question=question)))) == told
+
+
+def test_a_proxy_that_a_machine_chose_gives_no_addresses() -> None:
+    chosen = seen(3, Stage.OTHER_SERVER, "no address of 172.30.0.9", server="172.30.0.9", address="")
+    told = case(asked(0), *answered(1)[:1], chosen, rivals=(rival(offered=None, pxe=True),))
+    assert not list(other_server(told))
+    found, *_ = other_boot_server(told)
+    assert (found.gravity, "172.30.0.9, that names no address" in found.cause) == (Gravity.FAULT, True)
+    assert "leave `dhcp.mode` as it is" in found.remedy
+    for answers in (True, False):
+        question = NetworkQuestion(at=BEGIN + timedelta(seconds=60), answered=answers, offered=False)
+        chose = list(other_boot_server(replace(told, rivals=None, question=question)))
+        assert bool(chose) is answers
 
 
 def test_a_virtual_machine_that_answers_is_known_as_one() -> None:
@@ -155,6 +187,19 @@ def test_a_reserved_address_of_no_network_of_ours_is_a_fault() -> None:
     assert not list(
         address_outside(case(asked(0), seen(1, Stage.OTHER_SERVER, server="172.30.0.9", address="0.0.0.0")))
     )
+
+
+def test_a_netmask_that_leaves_the_appliance_out_is_a_fault_until_the_machine_comes_all_the_same() -> None:
+    narrow = replace(KNOWN, address=IPv4Address("172.30.0.20"), netmask=IPv4Address("255.255.255.248"))
+    (found,) = address_outside(case(asked(0), *answered(1), interface=narrow))
+    assert found.cause.startswith("The appliance 172.30.0.1 is not within 172.30.0.16/29")
+    assert "Set netmask to 255.255.255.0" in found.remedy
+    for fits in (
+        replace(narrow, netmask=IPv4Address("255.255.255.0")),
+        replace(narrow, gateway=IPv4Address("172.30.0.17")),
+    ):
+        assert not list(address_outside(case(asked(0), *answered(1), interface=fits)))
+    assert not list(address_outside(case(*osie_boot(0), interface=narrow)))
 
 
 def test_a_machine_that_was_refused_an_old_address_and_took_its_own_is_well() -> None:
@@ -296,3 +341,28 @@ def test_of_a_machine_only_its_own_limits_are_told() -> None:
     (found,) = held_back(case(asked(0), limits=(own,)))
     assert found.cause.startswith("172.30.0.13 is held back")
     assert list(held_back_alone((CROWDED,), lambda _: False)) == []
+
+
+def test_another_host_that_uses_our_address_is_told_by_its_mac() -> None:
+    forging = rival(server=OURS)
+    for mode in ("reservation", "pool", "proxy", "off"):
+        found = [each for each in other_server(appliance(mode=mode, rivals=(forging,))) if "own address" in each.cause]
+        assert [each.gravity for each in found] == [Gravity.FAULT], mode
+    (told,) = other_server(appliance(rivals=(forging,)))
+    assert f"the appliance's own address, {OURS}" in told.cause
+    assert str(forging.mac) in told.cause
+    assert "Stop that server" not in told.remedy
+    assert not list(other_boot_server(appliance(rivals=(replace(forging, boot_file="x"),))))
+    assert len(list(other_server(appliance(rivals=(forging, rival()))))) == 2
+
+
+def test_more_unknown_machines_than_are_noted_are_told_of_the_appliance() -> None:
+    told = Unnoted(since=BEGIN, newest=BEGIN + timedelta(seconds=9), times=3_000, mac=MAC, relay="172.31.0.1")
+    (found,) = too_many_unknown(appliance(unnoted=told))
+    assert found.gravity is Gravity.SUSPECT
+    assert "3000 questions of such machines went unnoted since 2026-11-21 03:00:00 UTC" in found.cause
+    assert found.evidence == (f"2026-11-21 03:00:09 the newest of them, {MAC}, came by the relay 172.31.0.1",)
+    (near,) = too_many_unknown(appliance(unnoted=replace(told, relay="")))
+    assert near.evidence[0].endswith("a network of the appliance itself")
+    assert not list(too_many_unknown(appliance()))
+    assert not list(too_many_unknown(case(unnoted=told)))

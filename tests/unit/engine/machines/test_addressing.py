@@ -1,5 +1,6 @@
 """What is told of a document whose addresses cannot work on the networks that are served."""
 
+from datetime import UTC, datetime
 from ipaddress import IPv4Address, IPv4Network
 from typing import Any
 
@@ -7,7 +8,8 @@ import pytest
 
 from tinkbox.engine.machines.addressing import Addressing, notes_on
 from tinkbox.model.documents.hardware import hardware_from_document
-from tinkbox.model.leases import Subnet
+from tinkbox.model.hardware import MacAddress
+from tinkbox.model.leases import Lease, LeaseState, Subnet
 
 OURS = IPv4Address("172.30.0.1")
 SUBNETS = [
@@ -72,6 +74,33 @@ def test_a_gateway_that_cannot_be_reached_is_told(gateway: str, said: str) -> No
 )
 def test_an_address_that_no_machine_can_have_is_told(address: str, said: str) -> None:
     assert said in notes(card(address))[f"{KEY}.address"]
+
+
+def test_a_netmask_that_leaves_the_appliance_out_is_told() -> None:
+    said = notes(card("172.30.0.20", "255.255.255.248"))[f"{KEY}.netmask"]
+    assert said.startswith("the appliance 172.30.0.1 is not within 172.30.0.16/29: with the netmask 255.255.255.248 ")
+    assert said.endswith("The network that is served here is 172.30.0.0/24, whose netmask is 255.255.255.0")
+    assert notes(card("172.30.0.3", "255.255.255.248")) == {}, "the appliance is within"
+    assert notes(card("172.30.0.20", "255.255.255.248", "172.30.0.17")) == {}, "a router leads to it"
+    assert notes(card("172.40.0.20", "255.255.255.248")) == {}, "it is behind a relay"
+
+
+def test_an_address_that_the_pool_has_lent_is_told_with_its_holder_and_the_end() -> None:
+    hardware = hardware_from_document(
+        {"id": "0eba0bf8-3772-4b4a-ab9f-6ebe93b90a94", "network": {"interfaces": [card("172.30.0.5")]}}
+    )
+    addressing = Addressing(mode="pool", subnets=SUBNETS, own=[OURS])
+
+    def told(to: str) -> list[str]:
+        until = datetime(2026, 11, 21, 3, 10, tzinfo=UTC)
+        lease = Lease(
+            address=IPv4Address("172.30.0.5"), mac=MacAddress(to), state=LeaseState.BOUND, until=until, seconds=600
+        )
+        return [str(each) for each in notes_on(hardware, addressing, {lease.address: lease}.get)]
+
+    (said,) = told("08:00:27:00:00:99")
+    assert said.startswith(f"{KEY}.address: 172.30.0.5 is lent to 08:00:27:00:00:99 until 2026-11-21 03:10 UTC")
+    assert told(MAC) == []
 
 
 def test_a_machine_without_an_address_is_told_of_where_addresses_are_reserved_only() -> None:

@@ -11,6 +11,7 @@ from tinkbox.engine.timeline.sighting_rules import (
     MAX_FACT,
     MAX_FACTS,
     MAX_NAME,
+    MOST_TOLD_APART,
     Entry,
     begins,
     cleaned_facts,
@@ -91,8 +92,28 @@ def test_a_boot_begins_where_firmware_asks_or_after_a_pause(
 )
 def test_what_goes_round_repeats_what_was_seen(boot: list[Sighting], next_one: Sighting, expected: int | None) -> None:
     entries = [Entry(number, each) for number, each in enumerate(boot)]
-    found = repeated(entries, next_one.stage, next_one.detail, next_one.at)
+    found = repeated(entries, next_one, next_one.at)
     assert (found and found.number) == expected
+
+
+@pytest.mark.parametrize("fact", ["uuid", "relay", "circuit"])
+def test_machines_that_share_a_mac_are_told_apart_and_one_that_invents_many_is_bounded(fact: str) -> None:
+    boot: list[Entry] = []
+
+    def ask(told: str, second: float) -> None:
+        asked = discover(Asker.PXE, second, **cleaned_facts({fact: told}))
+        found = repeated(boot, asked, asked.at)
+        if found is None:
+            boot.append(Entry(len(boot), asked))
+        else:
+            found.repeat(asked.at)
+
+    for turn in range(6):
+        ask("ab"[turn % 2] * 200, turn)
+    assert [each.sighting.facts["count"] for each in boot] == [3, 3]
+    for turn in range(100):
+        ask(f"{turn}", 10 + turn)
+    assert len(boot) == MOST_TOLD_APART
 
 
 def test_a_repeated_sighting_stays_as_it_was_and_counts() -> None:

@@ -246,9 +246,9 @@ class Returning(FakeDoor):
 
     seen: list[str]
 
-    async def orders(self, attempt: str, seen: str) -> Orders | None:
+    async def orders(self, attempt: str, seen: str, engine_away: float = 0.0) -> Orders | None:
         self.seen.append(seen)
-        return await super().orders(attempt, seen)
+        return await super().orders(attempt, seen, engine_away)
 
 
 async def test_an_appliance_that_returns_with_the_same_orders_may_have_lost_a_hold_that_they_never_named(

@@ -8,7 +8,7 @@ from tinkbox.cli.connection import ask
 from tinkbox.cli.flags import Verbs, add_labels, add_verb, filled
 from tinkbox.cli.input_documents import read_ssh_keys
 from tinkbox.cli.nouns.hardware.flag_values import disk
-from tinkbox.cli.output.formats import Document
+from tinkbox.cli.output.formats import Document, show_notes
 from tinkbox.cli.output.printable import clean
 from tinkbox.cli.wording.machines import shown_by
 
@@ -76,5 +76,6 @@ def add(chosen: argparse.Namespace) -> None:
         return machine
 
     added = ask(chosen, registered)
+    show_notes(added)
     first = shown_by(added)
     print(clean(" ".join(each for each in (first["hostname"], first["mac"], first["address"]) if each)))

@@ -14,6 +14,7 @@ from tinkbox.cli.output.formats import Column, Document, fields, for_people, nam
 from tinkbox.cli.wording.events import ACTION_STATES
 from tinkbox.cli.wording.holds import decided_fields, held_fields
 from tinkbox.model.actions.progress import Progress, in_words
+from tinkbox.model.command_lines import typable
 from tinkbox.model.key_kinds import KeyKind
 from tinkbox.model.workflow import FINAL, State
 from tinkbox.wire.messages.named_machines import machine_name
@@ -22,7 +23,7 @@ WIDTH = 100
 TOLD_ABOVE = "WorkflowFailed"  # the doctor's rule that says no more than the workflow itself
 # What stands for a workflow in hints; here it is one that can be typed.
 PLACEHOLDER = re.compile(r"\bWORKFLOW\b")
-LINE = re.compile(r"\btinkbox(?= [a-z]+ [a-z]+ WORKFLOW\b)")
+RETRY = "workflow retry"
 
 
 def declare(verbs: "Verbs[argparse.ArgumentParser]") -> None:
@@ -80,15 +81,14 @@ def _told(stands: Document, program: str) -> Iterator[tuple[str, object]]:
         yield "Action Progress", in_words(Progress(**far))
     yield from (_typable(each, identity, program) for each in _hold(stands, program))
     failed = stands.get("failed_attempts", stands["failures"])  # earlier releases tell only those that are over
-    hint = (
-        stands["hint"] if stands["state"] != State.STOPPING and "overtaken" not in stands else ""
-    )  # of retries refused
+    refused = "overtaken" in stands and RETRY in stands["hint"]
+    hint = "" if refused or stands["state"] == State.STOPPING else stands["hint"]
     explained = _explained({**stands, "hint": hint}, failed, sys.maxsize)
     yield from (_typable(each, identity, program) for each in explained)
     key = short(identity)
     found = stands.get("diagnosis")
     if found and found["rule"] != TOLD_ABOVE:
-        yield "Diagnosis", found["cause"]
+        yield "Diagnosis", typable(found["cause"], program)
         yield "", f"{program} doctor {key}: what that rests on, and what to do"
     if stands["state"] == State.STOPPING:
         yield "What Next", f"{program} workflow cancel --force {key}: ends it if its machine is off"
@@ -129,7 +129,7 @@ def _action_state(stands: Document) -> str:
 def _typable(field: tuple[str, object], identity: str, program: str) -> tuple[str, object]:
     """A field with the workflow's id where its text says WORKFLOW, and `program` before the line."""
     title, value = field
-    return title, PLACEHOLDER.sub(short(identity), LINE.sub(lambda _: program, str(value)))
+    return title, PLACEHOLDER.sub(short(identity), typable(str(value), program))
 
 
 def _explained(stands: Document, failed: int, width: int) -> Iterator[tuple[str, object]]:

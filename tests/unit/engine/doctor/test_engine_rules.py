@@ -1,0 +1,76 @@
+"""The doctor's rules about engines that do not answer."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+from tests.unit.engine.boot_story import BEGIN, case, osie_boot
+from tests.unit.engine.doctor.test_silence_rules import HEARD, STARTED, WORK
+from tinkbox.engine.doctor.case import ON_APPLIANCE, AwaitedService, Case
+from tinkbox.engine.doctor.engine_rules import machine_engine_away, service_gone
+from tinkbox.engine.doctor.work_rules import service_not_ready
+from tinkbox.model.diagnosis import Gravity
+from tinkbox.model.reasons import Reason
+from tinkbox.model.workflow import State
+
+
+def examined(seconds: float, **changes: object) -> Case:
+    """A machine, so many seconds after its worker was heard of last."""
+    told = case(*osie_boot(0), work=replace(WORK, **changes))
+    return replace(told, now=HEARD + timedelta(seconds=seconds))
+
+
+def test_an_engine_that_is_away_while_an_action_runs_is_a_fault() -> None:
+    away = HEARD - timedelta(seconds=4)
+    (found,) = machine_engine_away(examined(8, engine_away=away))
+    assert found.gravity is Gravity.FAULT
+    assert found.cause == "The Docker engine on the machine does not answer for 0:12 while os/write runs."
+    assert found.evidence == (
+        "2026-11-21 03:01:36 the engine did not answer its worker, and does not since",
+        "2026-11-21 03:01:40 the worker was heard of last, and said so",
+        "2026-11-21 03:01:00 the action began; it has 600 s",
+    )
+    assert "`systemctl restart docker`" in found.remedy
+    assert "`tinkbox workflow retry w1`" in found.remedy
+
+
+def test_one_that_restarts_or_answers_and_one_of_a_silent_worker_are_not_told() -> None:
+    away = HEARD - timedelta(seconds=4)
+    assert not [*machine_engine_away(examined(8))]
+    assert not [*machine_engine_away(examined(0, engine_away=away))]
+    assert not [*machine_engine_away(examined(8, engine_away=away, action_state=State.PENDING))]
+    assert not [*machine_engine_away(examined(60, engine_away=away))], "SilentWorker says more"
+
+
+GONE = AwaitedService(name="db", host=ON_APPLIANCE, phase="READY", begun_at=STARTED, timeout=timedelta(seconds=300))
+ENGINE = replace(GONE, reason=Reason.ENGINE_GONE, message="no Docker engine answers at unix:///x")
+
+
+def test_a_service_whose_engine_is_away_is_a_fault_of_its_host() -> None:
+    (found,) = service_gone(examined(1, gone=(ENGINE,)))
+    assert (found.gravity, found.subject) == (Gravity.FAULT, "db")
+    assert found.cause.endswith(
+        "Service db of workflow 'install-7', on the appliance, was ready and is not there any more: "
+        "the container engine of its host does not answer."
+    )
+    assert found.remedy.startswith("On the appliance: `systemctl status docker` shows why")
+    assert "its host says: no Docker engine answers at unix:///x" in found.evidence
+    (found,) = service_gone(examined(1, gone=(replace(ENGINE, host="node8"),)))
+    assert found.remedy.startswith("On node8: ")
+
+
+def test_a_service_that_restarts_is_suspect_and_one_that_failed_a_fault() -> None:
+    restarts, failed = replace(GONE, phase="RESTARTING"), replace(GONE, phase="FAILED", reason=Reason.SERVICE_FAILED)
+    found = [*service_gone(examined(1, gone=(restarts, failed)))]
+    assert [each.gravity for each in found] == [Gravity.SUSPECT, Gravity.FAULT]
+    assert found[0].cause.endswith("it is RESTARTING now.")
+    assert found[1].remedy.startswith("Read what it printed: `tinkbox service logs w1/db`.")
+    assert not [*service_gone(examined(1, gone=(failed,), state=State.SUCCESS))]
+
+
+def test_a_service_that_never_was_ready_for_its_engine_is_told_where_to_look() -> None:
+    (found,) = service_not_ready(examined(1, state=State.PENDING, services=(replace(ENGINE, phase="PENDING"),)))
+    assert found.gravity is Gravity.FAULT
+    assert found.cause.endswith("is not ready: the container engine of its host, the appliance, does not answer.")
+    assert "`systemctl status docker`" in found.remedy
+    assert "console" not in found.remedy
+    assert BEGIN < HEARD

@@ -1,0 +1,20 @@
+"""The room on the disk of a folder that may be gone."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tinkbox.disk_room import free_in
+
+
+def test_the_room_of_a_folder_that_was_moved_away_is_that_of_where_it_was(tmp_path: Path) -> None:
+    assert free_in(tmp_path / "gone" / "too") > 0
+
+
+def test_a_disk_that_does_not_answer_has_no_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(_: Path) -> None:
+        raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr(shutil, "disk_usage", fails)
+    assert free_in(tmp_path) == 0

@@ -1,0 +1,60 @@
+"""Replies that the kernel refuses to send, as where this host's own firewall drops what goes out."""
+
+import errno
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Final
+
+from tinkbox.model.host_vitals import RefusedReplies
+
+# One that cannot be tried again is over when none was refused for so long.
+_QUIET: Final = timedelta(seconds=60)
+# What netfilter has the kernel say of a packet that a rule drops on its way out.  Other errors can be had by anybody who names a
+# place that is not there.
+_REFUSED: Final = (errno.EPERM, errno.EACCES)
+
+
+class Refusals:
+    """Those of all interfaces.  It is over when a reply of the same kind is sent there: `look` sends the last one again."""
+
+    def __init__(self, clock: Callable[[], datetime]) -> None:
+        self._clock = clock
+        self._standing: dict[tuple[str, str], tuple[RefusedReplies, datetime, Callable[[], object] | None]] = {}
+
+    def note(
+        self, interface: str, what: str, error: OSError, to: str, again: Callable[[], object] | None = None
+    ) -> None:
+        """A reply was not sent; `again` sends it once more, and raises OSError."""
+        if error.errno not in _REFUSED:
+            return
+        now, key = self._clock(), (interface, what)
+        before = self._standing.get(key)
+        first = RefusedReplies(
+            interface=interface, what=what, times=0, since=now, error=os.strerror(error.errno), to=to
+        )
+        known = before[0] if before else first
+        self._standing[key] = replace(known, times=known.times + 1, error=first.error, to=to), now, again
+
+    def sent(self, interface: str, what: str) -> None:
+        """A reply was sent."""
+        if self._standing:
+            self._standing.pop((interface, what), None)
+
+    def look(self) -> tuple[RefusedReplies, ...]:
+        """What is refused now."""
+        now = self._clock()
+        for key, (_, at, again) in [*self._standing.items()]:
+            if (now - at > _QUIET) if again is None else _is_sent(again):
+                del self._standing[key]
+        return tuple(each for each, _, _ in self._standing.values())
+
+
+def _is_sent(again: Callable[[], object]) -> bool:
+    """Whether it is sent now, or refused for another reason."""
+    try:
+        again()
+    except OSError as error:
+        return error.errno not in _REFUSED
+    return True

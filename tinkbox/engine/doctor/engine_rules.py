@@ -1,0 +1,92 @@
+"""The doctor's rules about container engines that do not answer: of machines whose actions run, and of hosts of services."""
+
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Final
+
+from tinkbox.engine.doctor.case import ON_APPLIANCE, AwaitedService, Case, Finding, moment
+from tinkbox.engine.doctor.silence_rules import WORKING, lasted, silent_since
+from tinkbox.model.diagnosis import Gravity
+from tinkbox.model.reasons import Reason, hint
+from tinkbox.model.services import Phase
+from tinkbox.model.text import one_line, quoted, shortened
+from tinkbox.model.workflow import FINAL, State
+
+# An engine that restarts is back by then.
+_RESTARTS_WITHIN: Final = timedelta(seconds=5)
+_LONGEST: Final = 300
+_SURELY_DOWN: Final = frozenset({Phase.FAILED})
+
+
+def machine_engine_away(case: Case) -> Iterator[Finding]:
+    """A machine's engine that does not answer while its action runs; of a worker that is silent itself nothing newer is known."""
+    work = case.work
+    if work is None or work.engine_away is None or work.action_state not in WORKING:
+        return
+    away = case.now - work.engine_away
+    if away < _RESTARTS_WITHIN or silent_since(work, case.since, case.now) is not None:
+        return
+    key, ends = work.id[:8], "The action ends when its time is over"
+    yield Finding(
+        gravity=Gravity.FAULT,
+        cause=f"The Docker engine on the machine does not answer for {lasted(away)} while {work.action} runs.",
+        evidence=(
+            f"{moment(work.engine_away)} the engine did not answer its worker, and does not since",
+            *([f"{moment(work.contact)} the worker was heard of last, and said so"] if work.contact else []),
+            *(
+                [f"{moment(work.since)} the action began; it has {work.timeout.total_seconds():.0f} s"]
+                if work.since and work.timeout and work.action_state is State.RUNNING
+                else []
+            ),
+        ),
+        remedy="Start the engine on the machine: `systemctl restart docker` there; the worker goes on by itself when it answers. "
+        f"In the OSIE look at the machine's console for why it ended, mostly memory. {ends}; to end it now: `tinkbox workflow "
+        f"cancel {key}`, boot the machine again, then `tinkbox workflow retry {key}`, if that is safe.",
+    )
+
+
+def service_gone(case: Case) -> Iterator[Finding]:
+    """A service that was ready, and is not there any more, while its workflow is not over."""
+    work = case.work
+    if work is None or work.state in FINAL:
+        return
+    for each in work.gone:
+        away = each.reason == Reason.ENGINE_GONE
+        why = "the container engine of its host does not answer" if away else f"it is {each.phase} now"
+        if each.reason and not away:
+            why += f" ({each.reason})"
+        yield Finding(
+            gravity=Gravity.FAULT if away or each.phase in _SURELY_DOWN else Gravity.SUSPECT,
+            cause=f"Service {each.name} of workflow {quoted(work.name)}, on {each.host}, was ready and is not there any more: {why}.",
+            evidence=(
+                f"{moment(case.now)} it is {each.phase}" + (f", {each.reason}" if each.reason else ""),
+                *([f"its host says: {_short(each.message)}"] if each.message else []),
+                *(f"it printed: {one_line(line, _LONGEST)}" for line in each.tail),
+            ),
+            remedy=remedy_of(work.id, each),
+            subject=each.name,
+        )
+
+
+def remedy_of(workflow: str, service: AwaitedService) -> str:
+    """What to do about a service that is not ready or not there any more, on the host where it runs."""
+    if service.reason == Reason.ENGINE_GONE:
+        return engine_remedy(service.host)
+    way_out = hint(service.reason)
+    told = f"{way_out[:1].upper()}{way_out[1:]}" if not way_out.startswith("`") else way_out
+    return f"Read what it printed: `tinkbox service logs {workflow[:8]}/{service.name}`." + (
+        f" {told.removesuffix('.')}." if told else ""
+    )
+
+
+def engine_remedy(host: str) -> str:
+    """What to do about the engine of a host of services, by what people call that."""
+    there = "On the appliance" if host == ON_APPLIANCE else f"On {host}"
+    return (
+        f"{there}: `systemctl status docker` shows why its container engine does not answer, `systemctl restart docker` starts it. "
+        "The service goes on by itself when it answers."
+    )
+
+
+def _short(text: str) -> str:
+    return shortened(one_line(text, 2 * _LONGEST), _LONGEST)

@@ -1,0 +1,73 @@
+"""What the appliance measures of this host and of its neighbours on the provisioning networks, beside its own parts."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from ipaddress import IPv4Address, IPv4Network
+
+from tinkbox.model.hardware import MacAddress
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LinkSettings:
+    """A provisioning interface: the `networks` of the addresses that it has now, and the bytes of its largest packet (0: not told)."""
+
+    interface: str
+    networks: frozenset[IPv4Network]
+    mtu: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TakenAddress:
+    """Another host, with this MAC, answered ARP for our own address on an interface."""
+
+    interface: str
+    address: IPv4Address
+    mac: MacAddress
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RefusedReplies:
+    """So many replies to machines on an interface were not sent since `since`: `error` is the kernel's word, `to` the newest target.
+
+    `what` is what replies so, such as DHCP.
+    """
+
+    interface: str
+    what: str
+    times: int
+    since: datetime
+    error: str
+    to: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OtherAppliance:
+    """Another tinkbox, by its own address and MAC, which was heard on an interface at `at`."""
+
+    interface: str
+    address: IPv4Address
+    mac: MacAddress
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LostDatabase:
+    """The database's `path` leads to no file (or, where `replaced`, to another one): what is open has no name any more.
+
+    `open_files` are paths of the open file and of its log under /proc, by the endings of their names.
+    """
+
+    path: str
+    replaced: bool
+    open_files: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostVitals:
+    """All of it together."""
+
+    links: tuple[LinkSettings, ...] = ()
+    taken: tuple[TakenAddress, ...] = ()
+    refused_replies: tuple[RefusedReplies, ...] = ()
+    appliances: tuple[OtherAppliance, ...] = ()
+    database: LostDatabase | None = None

@@ -105,10 +105,14 @@ class KillableAppliance(Appliance):
         """What it knows of a machine.  It costs next to nothing to look again and again, unlike with a command."""
         return dict(json.loads(self._get(f"/v1/hardware/{key}")))
 
-    def conditions(self) -> list[str]:
-        """What its doctor's rounds say is wrong now, of itself and of machines."""
+    def wrong_with(self, number: int) -> list[str]:
+        """What its doctor's rounds say is wrong with machine `number` now, but for images that a test never loaded."""
         told = json.loads(self._get("/healthz?verbose"))["conditions"]
-        return [f"{each['machine']} {each['rule']}: {each['cause']}" for each in told]
+        return [
+            f"{each['rule']}: {each['cause']}"
+            for each in told
+            if each["machine"] == mac(number) and each["rule"] != "ImageMissing"
+        ]
 
     def discovered(self) -> list[dict[str, Any]]:
         """The machines that nobody knows."""

@@ -67,7 +67,7 @@ def test_firmware_boots_to_the_workers_first_contact(firmware: Firmware, mode: M
         wrong: set[str] = set()
 
         def in_touch() -> bool:
-            wrong.update(lab.appliance.conditions())
+            wrong.update(lab.appliance.wrong_with(ONE))
             return Stage.WORKER in lab.stages(ONE)
 
         machine.power_on()

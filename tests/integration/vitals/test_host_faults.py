@@ -124,7 +124,7 @@ def test_two_appliances_with_one_address_find_each_other(tmp_path: Path) -> None
         data = serve(host, tmp_path)
         lab.doctor()
         theirs = told(lab, "OtherAppliance")
-        assert (theirs["gravity"], theirs["cause"].endswith("too with the same address.")) == ("fault", True)
+        assert (theirs["gravity"], theirs["cause"].endswith("too with the same address.")) == ("suspect", True)
         until(lambda: found(data, "OtherAppliance") is not None, "the other one to find us")
 
 

@@ -222,6 +222,8 @@ class Examiner:
         except Exception:  # where a workflow stands is told whatever is wrong with its examination
             _log.exception("workflow %s cannot be examined", workflow_id, extra={"action": "doctor.workflow"})
             return None
+        if work.state in _UNTOLD:
+            return None
         about_work = {each.name for each in work_rules()}
         if work.action_state in BEGUN and silent_since(work, general.since, general.now) is None:
             # Its worker is in touch: what was seen of its boot, or of other workers, is over or has nothing to do with the action.

@@ -10,6 +10,7 @@ from tinkbox.model.text import counted
 
 # Bytes: what firmware, its loaders and our TFTP take for granted of an Ethernet.
 _MTU: Final = 1500
+_MOST_APPLIANCES: Final = 4  # that are named
 
 
 def _host(case: Case) -> HostVitals:
@@ -34,19 +35,28 @@ def other_appliance(case: Case) -> Iterator[Finding]:
     """Another tinkbox on a provisioning network."""
     if case.mac is not None:
         return
-    for each in _host(case).appliances:
-        same = each.address == case.address
-        also = " with the same address" if same else ""
-        yield Finding(
-            gravity=Gravity.FAULT if same else Gravity.SUSPECT,
-            cause=f"Another tinkbox, at {each.address} (MAC {each.mac}), serves this network too{also}.",
-            evidence=(
-                f"{moment(each.at)} it asked on {each.interface} who else answers DHCP, or answered our question",
+    # In one finding, whose subject stays: anybody can send the mark by which appliances know each other, and with many names.
+    found = _host(case).appliances
+    if not found:
+        return
+    first = found[0]
+    also = " with the same address" if first.address == case.address else ""
+    more = f", and {counted(len(found) - 1, 'other')} like it" if len(found) > 1 else ""
+    yield Finding(
+        gravity=Gravity.SUSPECT,
+        cause=f"Another tinkbox, at {first.address} (MAC {first.mac}), serves this network too{also}{more}.",
+        evidence=(
+            *(
+                f"{moment(each.at)} {each.mac} at {each.address} asked on {each.interface} who else answers DHCP, or answered our question"
+                for each in found[:_MOST_APPLIANCES]
             ),
-            remedy="Two appliances on one network answer the same machines. Stop one of them (`systemctl stop tinkbox`), or take its "
-            "interface out of this network. To move to another host, stop the old one first.",
-            subject=f"{each.interface} {each.mac}",
-        )
+            "that is how appliances know each other, and any host on the network can send it",
+        ),
+        remedy="Two appliances on one network answer the same machines. See whether there is one: `arping -I "
+        f"{first.interface} {first.address}`. Stop one of them (`systemctl stop tinkbox`), or take its interface out of this network. To "
+        "move to another host, stop the old one first.",
+        subject="appliances",
+    )
 
 
 def netmask_changed(case: Case) -> Iterator[Finding]:

@@ -8,9 +8,9 @@ from tinkbox.engine.doctor.loader_rules import ARM, X86, architecture
 from tinkbox.engine.machines.boot_plan import MAX_BOOTS
 from tinkbox.engine.machines.firmware_rules import BACK_WITHIN
 from tinkbox.engine.timeline.sighting_rules import ended_at
-from tinkbox.engine.timeline.stalls import LOOK_AT, stalled
+from tinkbox.engine.timeline.stalls import LOOK_AT, LOOK_AT_IPXE, stalled
 from tinkbox.engine.timeline.syslog import OSIE, OSIE_TROUBLE
-from tinkbox.model.boot import INSTALLED, Stage
+from tinkbox.model.boot import INSTALLED, Asker, Stage
 from tinkbox.model.diagnosis import Gravity
 from tinkbox.model.hardware import Interface
 from tinkbox.model.sightings import Sighting
@@ -338,7 +338,7 @@ def stalled_boot(case: Case) -> Iterator[Finding]:
             gravity=Gravity.SUSPECT,
             cause=f"Its boot stands still: the last that was seen of it is that it {newest.stage}.",
             evidence=(line(newest), since),
-            remedy=LOOK_AT[newest.stage],
+            remedy=_look_at(case.last),
         )
     elif since := stalled(before, case.now):
         yield Finding(
@@ -346,8 +346,15 @@ def stalled_boot(case: Case) -> Iterator[Finding]:
             cause=f"Its boot stood still: the last that was seen of it was that it {before.stage}, and that something asked for an "
             "address in its name again.",
             evidence=(line(before), since, *case.asked_again),
-            remedy=LOOK_AT[before.stage],
+            remedy=_look_at(case.furthest),
         )
+
+
+def _look_at(boot: tuple[Sighting, ...]) -> str:
+    """What to look at when a boot stays where it is."""
+    asked = of(boot, Stage.DISCOVER)
+    is_ipxe = bool(asked) and text(asked[-1], "asker") == Asker.IPXE
+    return LOOK_AT_IPXE if is_ipxe and boot[-1].stage is Stage.LEASED else LOOK_AT[boot[-1].stage]
 
 
 def _sent_to_disk(case: Case) -> Iterator[tuple[Sighting, Sighting]]:

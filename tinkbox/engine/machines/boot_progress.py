@@ -154,7 +154,8 @@ class BootProgress:
         # A machine may get another session in the same boot, and whoever asks in its name is no boot of it.
         first = record.boot_id != boot_id or record.stage in PATIENCE
         now = self._clock()
-        self._engine_away.pop(hardware_id, None)
+        if record.boot_id != boot_id:
+            self._engine_away.pop(hardware_id, None)
         self._known.note(replace(record, boot_id=boot_id, last_contact=now, boots=0, furthest=None))
         if first:
             self.saw(self.seen_last(record.hardware), Stage.WORKER, boot_id=boot_id)

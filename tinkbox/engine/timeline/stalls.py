@@ -45,6 +45,13 @@ _LOADING: Final = (
     "ports, or set `node.tftp_single_port: on`. iPXE in the card, and HTTP boot, need TCP port 80. If its screen shows another "
     "error, that says more."
 )
+# iPXE asks for an address as firmware does, and then for its script by HTTP.
+LOOK_AT_IPXE: Final = (
+    "iPXE runs and has its address, and no question for its boot script came since. HTTP is probably blocked between the machine and "
+    "the appliance: TCP port 80 must be open on the way and here, no other program of this host may take it over (such as `docker run "
+    "-p 80:80`), and `ip route get ADDRESS` must name the interface that the machine is behind. If its screen shows another error, that "
+    "says more."
+)
 _FETCHING: Final = (
     "No question for the kernel came since. HTTP is probably blocked on the way (TCP port 80), or no OSIE was built "
     "(`tinkbox osie list`): its screen shows iPXE's error."

@@ -53,7 +53,7 @@ def found(host: HostVitals) -> Diagnosis:
         (HostVitals(taken=(TakenAddress(interface="lab", address=OURS, mac=MAC),)), "AddressTaken", Gravity.FAULT, f"Another host ({MAC}) has the appliance's address 172.30.0.1 on lab", "arping -D"),
         (HostVitals(refused_replies=(REFUSED,)), "RepliesRefused", Gravity.FAULT, "does not let DHCP replies out on lab", "`sudo iptables -S OUTPUT` and `sudo nft list ruleset`"),
         (HostVitals(appliances=(OTHER,)), "OtherAppliance", Gravity.SUSPECT, f"Another tinkbox, at 172.30.0.2 (MAC {MAC}), serves this network too.", "Stop one of them"),
-        (HostVitals(appliances=(replace(OTHER, address=OURS),)), "OtherAppliance", Gravity.FAULT, "too with the same address.", "Stop one of them"),
+        (HostVitals(appliances=(replace(OTHER, address=OURS),)), "OtherAppliance", Gravity.SUSPECT, "too with the same address.", "Stop one of them"),
         (HostVitals(links=(replace(LINK, networks=frozenset({IPv4Network("172.30.0.0/30")})),)), "NetmaskChanged", Gravity.FAULT, "172.30.0.0/24 is not on the interface lab any more", "`ip addr add 172.30.0.1/24 dev lab`"),
         (HostVitals(links=(replace(LINK, mtu=1400),)), "MtuSmall", Gravity.SUSPECT, "The MTU of lab is 1400", "`ip link set lab mtu 1500`"),
         (HostVitals(database=LostDatabase(path="/d/tinkbox.sqlite", replaced=False, open_files=(("", "/proc/7/fd/9"), ("-wal", "/proc/7/fd/10")))), "DatabaseGone", Gravity.FAULT, "was deleted while tinkbox runs", "`sudo cp /proc/7/fd/9 /d/tinkbox.sqlite.rescued && sudo cp /proc/7/fd/10 /d/tinkbox.sqlite.rescued-wal`"),

@@ -6,7 +6,19 @@ from datetime import timedelta
 
 import pytest
 
-from tests.unit.engine.boot_story import BEGIN, KNOWN, MAC, OSIE, answered, appliance, asked, case, osie_boot, seen
+from tests.unit.engine.boot_story import (
+    BEGIN,
+    KNOWN,
+    MAC,
+    OSIE,
+    answered,
+    appliance,
+    asked,
+    case,
+    fetched,
+    osie_boot,
+    seen,
+)
 from tinkbox.engine.doctor.case import Work
 from tinkbox.engine.doctor.doctor import diagnose
 from tinkbox.engine.doctor.system_rules import (
@@ -20,7 +32,7 @@ from tinkbox.engine.doctor.system_rules import (
     stalled_boot,
     wrong_architecture,
 )
-from tinkbox.engine.timeline.stalls import LOOK_AT
+from tinkbox.engine.timeline.stalls import LOOK_AT, LOOK_AT_IPXE
 from tinkbox.model.boot import Asker, Stage
 from tinkbox.model.diagnosis import Gravity
 from tinkbox.model.documents.hardware import parse_hardware
@@ -316,6 +328,12 @@ def test_a_boot_that_stands_still_is_told_where(after: float, found: int) -> Non
     if findings:
         assert (findings[0].gravity, findings[0].evidence[1]) == (Gravity.SUSPECT, "stalled here for 1 min 20 s")
         assert findings[0].remedy == LOOK_AT[Stage.LEASED]
+
+
+def test_a_stalled_ipxe_has_its_loader_and_lacks_its_script() -> None:
+    loaded = [asked(0), *answered(1), fetched(2), asked(5, Asker.IPXE), *answered(6)]
+    (found,) = stalled_boot(case(*loaded, after=80))
+    assert found.remedy == LOOK_AT_IPXE
 
 
 def test_boot_for_which_bytes_still_flow_does_not_stand_still() -> None:

@@ -201,7 +201,7 @@ def osie_damaged(case: Case) -> Iterator[Finding]:
         architecture = PurePath(folder).name
         yield Finding(
             gravity=Gravity.FAULT,
-            cause=f"The OSIE for {architecture} is damaged ({names}): machines that boot it stop, or do what nobody built.",
+            cause=f"The OSIE for {architecture} is damaged ({names}): machines that boot it stop, or do what it was not built for.",
             evidence=tuple(f"{moment(case.now)} {each.path}: {each.how}" for each in own[:_MOST]),
             remedy="Build it again: `tinkbox osie build`, which needs the internet, or copy that folder back from a backup or another "
             "appliance. If it breaks again, look at the disk: `dmesg | grep -i error`.",

@@ -98,7 +98,7 @@ def _likeliest(work: Work, again: tuple[Sighting, ...]) -> tuple[str, tuple[str,
     beside = f"silent as well: {machines_named(work.silent_beside)}" if work.silent_beside else ""
     if again:
         how = (
-            "Nobody knows how far the action came. If you did not reset the machine, look at its power and its console."
+            "How far the action came is not known. If you did not reset the machine, look at its power and its console."
         )
         return "the machine boots again", (), how
     if work.link:

@@ -4,7 +4,6 @@ import fcntl
 import os
 import socket
 import struct
-from array import array
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -13,13 +12,10 @@ from pathlib import Path
 from typing import Final
 
 from tinkbox.model.vitals import Attachment
+from tinkbox.vitals.ipv4_addresses import interface_of, labelled_addresses
 
-_SIOCGIFCONF: Final = 0x8912
 _SIOCGIFFLAGS: Final = 0x8913
 _UP, _RUNNING = 0x1, 0x40  # <linux/if.h>: IFF_UP; IFF_RUNNING: there is a carrier
-_IFCONF: Final = struct.Struct("iP")  # bytes, and where they are
-_IFREQ: Final = struct.Struct("16s4x4s16x")
-_FIRST_ROOM: Final = 64 * _IFREQ.size
 _SO_BINDTOIFINDEX: Final = 62  # <asm-generic/socket.h>, since Linux 5.0
 _DEVICES: Final = Path("/sys/class/net")
 _MOST_PORTS: Final = 1024  # of a bridge
@@ -93,17 +89,7 @@ def _has_port(asking: socket.socket, name: str) -> bool:
 
 
 def _addresses(asking: socket.socket) -> dict[str, frozenset[IPv4Address]]:
-    """Every IPv4 address of this host by its interface, also those of interfaces that are down (netdevice(7), SIOCGIFCONF)."""
-    size = _FIRST_ROOM
-    while True:
-        told = array("B", bytes(size))
-        place, _ = told.buffer_info()
-        filled, _ = _IFCONF.unpack(fcntl.ioctl(asking, _SIOCGIFCONF, _IFCONF.pack(size, place)))
-        if filled <= size - _IFREQ.size:
-            break
-        size *= 2
     found: dict[str, set[IPv4Address]] = {}
-    for label, address in _IFREQ.iter_unpack(told.tobytes()[:filled]):
-        name = label.rstrip(b"\0").decode(errors="replace").partition(":")[0]  # an alias is named eth0:1
-        found.setdefault(name, set()).add(IPv4Address(address))
+    for label, address in labelled_addresses(asking):
+        found.setdefault(interface_of(label), set()).add(address)
     return {name: frozenset(each) for name, each in found.items()}

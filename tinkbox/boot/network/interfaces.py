@@ -3,22 +3,18 @@
 import fcntl
 import socket
 import struct
-from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv4Interface, IPv4Network
 from pathlib import Path
 
 from tinkbox.model.errors import Unavailable
+from tinkbox.vitals.ipv4_addresses import interface_of, labelled_addresses
 
-_SIOCGIFCONF = 0x8912
 _SIOCGIFADDR = 0x8915
 _SIOCGIFNETMASK = 0x891B
 _SIOCGIFFLAGS = 0x8913
 _IFF_UP = 1
-_IFCONF = struct.Struct("iP")  # bytes, and where they are
-_IFREQ = struct.Struct("16s4x4s16x")
-_FIRST_ROOM = 64 * _IFREQ.size
 _ROUTES = Path("/proc/net/route")
 
 
@@ -128,20 +124,11 @@ def _refuse_foreign(name: str, address: IPv4Address) -> None:
 
 
 def _holders() -> dict[IPv4Address, list[str]]:
-    """Every IPv4 address of this host, also those that are not the first of their interface (netdevice(7), SIOCGIFCONF)."""
-    size = _FIRST_ROOM
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-        while True:
-            told = array("B", bytes(size))
-            place, _ = told.buffer_info()
-            filled, _ = _IFCONF.unpack(fcntl.ioctl(probe, _SIOCGIFCONF, _IFCONF.pack(size, place)))
-            if filled <= size - _IFREQ.size:
-                break
-            size *= 2
+    """Every IPv4 address of this host, with the interfaces that have it."""
     found: dict[IPv4Address, list[str]] = {}
-    for label, address in _IFREQ.iter_unpack(told.tobytes()[:filled]):
-        name = label.rstrip(b"\0").decode(errors="replace").partition(":")[0]  # an alias is named eth0:1
-        found.setdefault(IPv4Address(address), []).append(name)
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        for label, address in labelled_addresses(probe):
+            found.setdefault(address, []).append(interface_of(label))
     return found
 
 

@@ -3,6 +3,7 @@
 It prints `ready`, and works until it is killed.
 """
 
+import contextlib
 import fcntl
 import os
 import select
@@ -35,7 +36,9 @@ def main(card: str, number: int) -> None:
             frame, beside, _, (_, _, kind, _, _) = line.recvmsg(65_535, socket.CMSG_SPACE(_AUX.size))
             status, *_, tag, _ = _AUX.unpack(beside[0][2][: _AUX.size])
             if kind != socket.PACKET_OUTGOING and status & _TAGGED and tag & 0xFFF == number:
-                os.write(tap, frame)
+                # One that is not up yet refuses a frame, where the kernel's own drops it.
+                with contextlib.suppress(OSError):
+                    os.write(tap, frame)
 
 
 if __name__ == "__main__":

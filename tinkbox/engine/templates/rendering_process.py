@@ -73,6 +73,7 @@ async def _ask(
         env={},  # the appliance's may hold secrets, and the kernel shows what a process began with
         process_group=0,  # no session: for each the kernel makes a group of its own, and `nice` counts within it only
     )
+    assert process.stdin is not None
     try:
         async with asyncio.timeout(WALL_SECONDS):
             said = await _exchange(process, request)
@@ -83,6 +84,9 @@ async def _ask(
             os.killpg(process.pid, signal.SIGKILL)
         # Not wait(): since Python 3.13 that waits for the end of the output as well, which nobody sees who has stopped reading.
         await asyncio.shield(process.communicate())
+        # Python 3.11 complains at any later time about an end of the input that nobody asked for.
+        with suppress(ConnectionError):
+            await process.stdin.wait_closed()
     if said.startswith(REFUSED):
         why = said.removeprefix(REFUSED).decode(errors="replace")
         raise Unavailable(f"templates cannot be rendered: their process cannot be confined: {why}")

@@ -1,1 +1,1 @@
-"""What the appliance measures of itself.  It decides nothing: the doctor's rules do (`engine.doctor.appliance_rules`)."""
+"""What the appliance measures of itself.  It decides nothing: the doctor's rules do (`engine.doctor.rules.appliance`)."""

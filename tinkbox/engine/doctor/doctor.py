@@ -5,7 +5,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from tinkbox.engine.doctor.appliance_rules import (
+from tinkbox.engine.doctor.case import Case, Finding, moment
+from tinkbox.engine.doctor.rules.appliance import (
     address_missing,
     clock_behind,
     clock_jumped,
@@ -23,13 +24,12 @@ from tinkbox.engine.doctor.appliance_rules import (
     port_unheard,
     registry_unusable,
 )
-from tinkbox.engine.doctor.boot_step_rules import boot_step_failed, disk_does_not_boot, silent_disk
-from tinkbox.engine.doctor.card_rules import missing_driver, missing_firmware
-from tinkbox.engine.doctor.case import Case, Finding, moment
-from tinkbox.engine.doctor.disk_rules import deleted_early, disk_nearly_full, output_not_kept, write_refused
-from tinkbox.engine.doctor.engine_rules import machine_engine_away, service_gone
-from tinkbox.engine.doctor.firewall_rules import port_shut
-from tinkbox.engine.doctor.host_rules import (
+from tinkbox.engine.doctor.rules.boot_step import boot_step_failed, disk_does_not_boot, silent_disk
+from tinkbox.engine.doctor.rules.card import missing_driver, missing_firmware
+from tinkbox.engine.doctor.rules.disk import deleted_early, disk_nearly_full, output_not_kept, write_refused
+from tinkbox.engine.doctor.rules.engine import machine_engine_away, service_gone
+from tinkbox.engine.doctor.rules.firewall import port_shut
+from tinkbox.engine.doctor.rules.host import (
     address_taken,
     database_gone,
     mtu_small,
@@ -37,7 +37,7 @@ from tinkbox.engine.doctor.host_rules import (
     other_appliance,
     replies_refused,
 )
-from tinkbox.engine.doctor.kernel_rules import (
+from tinkbox.engine.doctor.rules.kernel import (
     disk_errors,
     firmware_asked_for,
     hardware_error,
@@ -46,7 +46,7 @@ from tinkbox.engine.doctor.kernel_rules import (
     out_of_memory,
     too_hot,
 )
-from tinkbox.engine.doctor.loader_rules import (
+from tinkbox.engine.doctor.rules.loader import (
     missing_loader,
     secure_boot,
     silent_loader,
@@ -54,13 +54,13 @@ from tinkbox.engine.doctor.loader_rules import (
     transfer_stopped,
     wrong_loader,
 )
-from tinkbox.engine.doctor.metadata_rules import (
+from tinkbox.engine.doctor.rules.metadata import (
     cloud_init_failed,
     metadata_refused,
     runs_its_own_system,
     user_data_by_address,
 )
-from tinkbox.engine.doctor.network_rules import (
+from tinkbox.engine.doctor.rules.network import (
     address_in_use,
     address_outside,
     answers_for_many,
@@ -74,8 +74,8 @@ from tinkbox.engine.doctor.network_rules import (
     spanning_tree,
     too_many_unknown,
 )
-from tinkbox.engine.doctor.pairing_rules import same_mac, wrong_mac
-from tinkbox.engine.doctor.permission_rules import (
+from tinkbox.engine.doctor.rules.pairing import same_mac, wrong_mac
+from tinkbox.engine.doctor.rules.permission import (
     asked_in_its_name,
     history_lost,
     left_out,
@@ -86,8 +86,8 @@ from tinkbox.engine.doctor.permission_rules import (
     script_refused,
     ticket_refused,
 )
-from tinkbox.engine.doctor.silence_rules import silent_worker
-from tinkbox.engine.doctor.system_rules import (
+from tinkbox.engine.doctor.rules.silence import silent_worker
+from tinkbox.engine.doctor.rules.system import (
     boot_loop,
     clock_is_wrong,
     disk_not_found,
@@ -98,7 +98,7 @@ from tinkbox.engine.doctor.system_rules import (
     stalled_boot,
     wrong_architecture,
 )
-from tinkbox.engine.doctor.work_rules import image_missing, service_not_ready, waiting, workflow_failed
+from tinkbox.engine.doctor.rules.work import image_missing, service_not_ready, waiting, workflow_failed
 from tinkbox.model.diagnosis import Diagnosis, Gravity
 from tinkbox.model.text import one_line
 

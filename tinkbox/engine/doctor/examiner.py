@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from ipaddress import IPv4Address
 
-from tinkbox.engine.doctor.boot_step_rules import DISK_BOOTS_WITHIN
 from tinkbox.engine.doctor.case import FORGEABLE, Case, Lent, NetworkQuestion, OsieSize, Work, held_back
 from tinkbox.engine.doctor.doctor import diagnose, work_rules
 from tinkbox.engine.doctor.pairing import Pairing, heard_of
 from tinkbox.engine.doctor.presence import Presence
 from tinkbox.engine.doctor.rounds import PartlyExamined
-from tinkbox.engine.doctor.silence_rules import silent_since
+from tinkbox.engine.doctor.rules.boot_step import DISK_BOOTS_WITHIN
+from tinkbox.engine.doctor.rules.silence import silent_since
 from tinkbox.engine.doctor.surveys import Surveys
 from tinkbox.engine.doctor.work_in_hand import WorkInHand
 from tinkbox.engine.machines.boot_history import Seen

@@ -10,7 +10,7 @@ from ipaddress import IPv4Address
 from typing import Final
 
 from tinkbox.engine.doctor.case import Case, of, text
-from tinkbox.engine.doctor.silence_rules import silent_since
+from tinkbox.engine.doctor.rules.silence import silent_since
 from tinkbox.model.boot import Stage
 from tinkbox.model.hardware import MacAddress
 from tinkbox.model.vitals import Attachment, Vitals

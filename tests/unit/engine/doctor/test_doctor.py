@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.unit.engine.boot_story import MAC, answered, appliance, asked, case, failed, fetched, osie_boot, rival, seen
-from tests.unit.engine.doctor.test_silence_rules import WORK
+from tests.unit.engine.doctor.rules.test_silence import WORK
 from tinkbox.engine.doctor.case import Case, Finding
 from tinkbox.engine.doctor.doctor import RULES, Rule, diagnose
 from tinkbox.model.boot import Silence, Stage

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from tests.unit.engine.boot_story import BEGIN, appliance
-from tinkbox.engine.doctor.firewall_rules import port_shut
+from tinkbox.engine.doctor.rules.firewall import port_shut
 from tinkbox.model.vitals import ShutPort, Vitals
 
 POLICY = "iptables -P INPUT DROP"

@@ -6,10 +6,10 @@ from datetime import timedelta
 import pytest
 
 from tests.unit.engine.boot_story import BEGIN, MAC, case, osie_boot
-from tests.unit.engine.doctor.test_silence_rules import WORK
+from tests.unit.engine.doctor.rules.test_silence import WORK
 from tinkbox.engine.doctor.case import Case
 from tinkbox.engine.doctor.doctor import diagnose
-from tinkbox.engine.doctor.kernel_rules import MOST_LINES, SENT_BY
+from tinkbox.engine.doctor.rules.kernel import MOST_LINES, SENT_BY
 from tinkbox.model.diagnosis import Diagnosis, Gravity
 from tinkbox.model.sightings import Line
 from tinkbox.model.workflow import State

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.unit.engine.boot_story import answered, asked, case, failed, fetched, osie_boot, seen
-from tinkbox.engine.doctor.loader_rules import (
+from tinkbox.engine.doctor.rules.loader import (
     ARM,
     BIOS,
     X86,

@@ -21,7 +21,7 @@ from tests.unit.engine.boot_story import (
 )
 from tinkbox.engine.doctor.case import Work
 from tinkbox.engine.doctor.doctor import diagnose
-from tinkbox.engine.doctor.system_rules import (
+from tinkbox.engine.doctor.rules.system import (
     boot_loop,
     clock_is_wrong,
     disk_not_found,

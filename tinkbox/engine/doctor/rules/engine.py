@@ -5,7 +5,7 @@ from datetime import timedelta
 from typing import Final
 
 from tinkbox.engine.doctor.case import ON_APPLIANCE, AwaitedService, Case, Finding, moment
-from tinkbox.engine.doctor.silence_rules import WORKING, lasted, silent_since
+from tinkbox.engine.doctor.rules.silence import WORKING, lasted, silent_since
 from tinkbox.model.diagnosis import Gravity
 from tinkbox.model.reasons import Reason, hint
 from tinkbox.model.services import Phase

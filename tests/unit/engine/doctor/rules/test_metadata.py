@@ -5,13 +5,13 @@ from datetime import UTC, datetime, timedelta
 from ipaddress import IPv4Address
 
 from tinkbox.engine.doctor.case import Case
-from tinkbox.engine.doctor.metadata_rules import (
+from tinkbox.engine.doctor.rules.metadata import (
     cloud_init_failed,
     metadata_refused,
     runs_its_own_system,
     user_data_by_address,
 )
-from tinkbox.engine.doctor.system_rules import disk_not_found
+from tinkbox.engine.doctor.rules.system import disk_not_found
 from tinkbox.model.boot import Asker, Stage
 from tinkbox.model.diagnosis import Gravity
 from tinkbox.model.hardware import MacAddress

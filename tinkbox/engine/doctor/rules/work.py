@@ -1,6 +1,6 @@
 """The doctor's rules about a workflow: what it waits for, its images and services, and how it failed.
 
-What a machine's worker and kernel do to a running action is in `silence_rules` and `kernel_rules`.
+What a machine's worker and kernel do to a running action is in `silence` and `kernel`.
 """
 
 from collections.abc import Iterator
@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import Final
 
 from tinkbox.engine.doctor.case import AwaitedService, Case, Finding, Work, moment
-from tinkbox.engine.doctor.engine_rules import remedy_of
+from tinkbox.engine.doctor.rules.engine import remedy_of
 from tinkbox.model.diagnosis import Gravity
 from tinkbox.model.reasons import Reason, hint, known
 from tinkbox.model.text import counted, one_line, quoted, shortened

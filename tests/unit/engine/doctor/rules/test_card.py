@@ -3,8 +3,8 @@
 from dataclasses import replace
 
 from tests.unit.engine.boot_story import OSIE, appliance, case
-from tinkbox.engine.doctor.card_rules import missing_driver, missing_firmware
 from tinkbox.engine.doctor.case import Case
+from tinkbox.engine.doctor.rules.card import missing_driver, missing_firmware
 from tinkbox.model.diagnosis import Gravity
 from tinkbox.model.inventory import Device, Inventory
 

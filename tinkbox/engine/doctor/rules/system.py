@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 from tinkbox.engine.doctor.case import Case, Finding, line, moment, number, of, sized, text
-from tinkbox.engine.doctor.kernel_rules import SENT_BY
-from tinkbox.engine.doctor.loader_rules import ARM, X86, architecture
+from tinkbox.engine.doctor.rules.kernel import SENT_BY
+from tinkbox.engine.doctor.rules.loader import ARM, X86, architecture
 from tinkbox.engine.machines.boot_plan import MAX_BOOTS
 from tinkbox.engine.machines.firmware_rules import BACK_WITHIN
 from tinkbox.engine.timeline.sighting_rules import ended_at

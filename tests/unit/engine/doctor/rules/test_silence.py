@@ -10,7 +10,7 @@ from tests.unit.engine.boot_story import BEGIN, MAC, MINE, asked, case, osie_boo
 from tinkbox.engine.doctor.case import Case, Work
 from tinkbox.engine.doctor.doctor import diagnose
 from tinkbox.engine.doctor.presence import AT_ONCE, Presence
-from tinkbox.engine.doctor.silence_rules import lasted, silent_since, silent_worker
+from tinkbox.engine.doctor.rules.silence import lasted, silent_since, silent_worker
 from tinkbox.model.boot import Asker, Stage
 from tinkbox.model.diagnosis import Gravity
 from tinkbox.model.hardware import MacAddress

@@ -5,13 +5,13 @@ from datetime import timedelta
 import pytest
 
 from tests.unit.engine.boot_story import BEGIN, KNOWN, answered, asked, case, fetched, osie_boot, seen
-from tinkbox.engine.doctor.boot_step_rules import (
+from tinkbox.engine.doctor.doctor import diagnose
+from tinkbox.engine.doctor.rules.boot_step import (
     DISK_BOOTS_WITHIN,
     boot_step_failed,
     disk_does_not_boot,
     silent_disk,
 )
-from tinkbox.engine.doctor.doctor import diagnose
 from tinkbox.model.boot import Asker, Stage, Step, StepError
 from tinkbox.model.diagnosis import Gravity
 from tinkbox.model.hardware import Interface

@@ -5,8 +5,8 @@ from datetime import timedelta
 from ipaddress import IPv4Address
 
 from tinkbox.engine.doctor.case import Case, Finding, Lent, line, moment, of, text
-from tinkbox.engine.doctor.loader_rules import FIRMWARE, SCRIPTED, architecture
-from tinkbox.engine.doctor.pairing_rules import is_paired
+from tinkbox.engine.doctor.rules.loader import FIRMWARE, SCRIPTED, architecture
+from tinkbox.engine.doctor.rules.pairing import is_paired
 from tinkbox.model.boot import DECISIONS, Asker, Silence, Stage
 from tinkbox.model.diagnosis import Gravity
 from tinkbox.model.hardware import MacAddress

@@ -4,10 +4,10 @@ from dataclasses import replace
 from datetime import timedelta
 
 from tests.unit.engine.boot_story import BEGIN, case, osie_boot
-from tests.unit.engine.doctor.test_silence_rules import HEARD, STARTED, WORK
+from tests.unit.engine.doctor.rules.test_silence import HEARD, STARTED, WORK
 from tinkbox.engine.doctor.case import ON_APPLIANCE, AwaitedService, Case
-from tinkbox.engine.doctor.engine_rules import machine_engine_away, service_gone
-from tinkbox.engine.doctor.work_rules import service_not_ready
+from tinkbox.engine.doctor.rules.engine import machine_engine_away, service_gone
+from tinkbox.engine.doctor.rules.work import service_not_ready
 from tinkbox.model.diagnosis import Gravity
 from tinkbox.model.reasons import Reason
 from tinkbox.model.workflow import State

@@ -21,7 +21,7 @@ from tests.unit.engine.boot_story import (
 )
 from tinkbox.engine.doctor.case import Case, Lent
 from tinkbox.engine.doctor.doctor import diagnose
-from tinkbox.engine.doctor.permission_rules import (
+from tinkbox.engine.doctor.rules.permission import (
     asked_in_its_name,
     left_out,
     no_address,

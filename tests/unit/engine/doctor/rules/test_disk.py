@@ -5,7 +5,7 @@ from datetime import timedelta
 
 from tests.unit.engine.boot_story import BEGIN, MAC, appliance, case
 from tinkbox.engine.doctor.case import Work
-from tinkbox.engine.doctor.disk_rules import deleted_early, disk_nearly_full, output_not_kept
+from tinkbox.engine.doctor.rules.disk import deleted_early, disk_nearly_full, output_not_kept
 from tinkbox.model.diagnosis import Gravity
 from tinkbox.model.disk_usage import DiskUsage, EarlyDeletion, Share, Stored
 from tinkbox.model.workflow import State

@@ -23,7 +23,7 @@ from tests.unit.engine.boot_story import (
 )
 from tinkbox.engine.doctor.case import NetworkQuestion
 from tinkbox.engine.doctor.case import held_back as held_back_alone
-from tinkbox.engine.doctor.network_rules import (
+from tinkbox.engine.doctor.rules.network import (
     address_in_use,
     address_outside,
     answers_for_many,

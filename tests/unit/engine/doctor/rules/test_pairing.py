@@ -6,10 +6,10 @@ from datetime import timedelta
 import pytest
 
 from tests.unit.engine.boot_story import BEGIN, MAC, answered, asked, case, osie_boot, seen
-from tests.unit.engine.doctor.test_silence_rules import WORK
+from tests.unit.engine.doctor.rules.test_silence import WORK
 from tinkbox.engine.doctor.case import Near
 from tinkbox.engine.doctor.doctor import diagnose
-from tinkbox.engine.doctor.pairing_rules import same_mac, wrong_mac
+from tinkbox.engine.doctor.rules.pairing import same_mac, wrong_mac
 from tinkbox.model.boot import Asker, Silence, Stage
 from tinkbox.model.diagnosis import Gravity
 from tinkbox.model.hardware import MacAddress

@@ -1,0 +1,1 @@
+"""What the doctor looks for: pure functions from a case to findings, by what they look at."""

@@ -12,14 +12,14 @@ import socket
 import struct
 import sys
 import time
-from collections.abc import Awaitable, Callable, Collection, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterator, Sequence
 from contextlib import aclosing, contextmanager, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from ipaddress import IPv4Address, IPv4Network
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from aiohttp import web
 from aiohttp.typedefs import Middleware
@@ -52,6 +52,7 @@ from tinkbox.door.connections import (
 )
 from tinkbox.door.last_room import keep_last_room
 from tinkbox.door.lasting import end_with_door
+from tinkbox.door.local_socket import LocalSocket
 from tinkbox.door.open_files import raise_open_files
 from tinkbox.door.other_door import leads_to_other_door
 from tinkbox.door.paths import add_routes
@@ -103,11 +104,13 @@ from tinkbox.store.database import Store
 from tinkbox.store.database import examine as examine_store
 from tinkbox.store.integrity import damage_at_start
 from tinkbox.store.sqlite_errors import damaged_in_use
+from tinkbox.vitals.run_mark import RunMark
+from tinkbox.wire.operator_door import LOCK
 
 _log = logging.getLogger(__name__)
-LOCK = "lock"  # below the data folder
 # For an appliance on this host to take a connection in.
 ANSWER_SECONDS = 5.0
+_BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 _UCRED = struct.Struct("3i")  # unix(7), SO_PEERCRED: pid, uid, gid
 # What everybody is served is left as it is, whoever put it there, and so is what containers write.
 _NEW_BOOT_KEY = str(Path(BOOT_KEY).with_suffix(".new"))  # while it is made
@@ -175,7 +178,7 @@ async def serve(settings: Settings, say: Say) -> None:
     give_back_freed_memory()
     sys.setswitchinterval(SWITCH_SECONDS)
     group = _operators(settings)
-    with _only_one(settings.data, group), bound(settings, group) as sockets:
+    with _only_one(settings.data, group) as mark, bound(settings, group) as sockets:
         _refuse_small_disk(settings)
         refuse_other_file_systems(settings.data / REGISTRY)
         settings = _with_real_folders(settings)
@@ -193,7 +196,7 @@ async def serve(settings: Settings, say: Say) -> None:
         if damage := await asyncio.to_thread(damage_at_start, settings.data / STORE):
             say(f"wrong: {damaged_in_use(settings.data / STORE, damage)}")
         try:
-            await _run(settings, sockets, store, refused_writes, stop, say)
+            await _run(settings, sockets, store, refused_writes, mark, stop, say)
         finally:
             await store.close()
 
@@ -203,11 +206,12 @@ async def _run(
     sockets: Sockets,
     store: Store,
     refused_writes: RefusedWrites,
+    mark: RunMark,
     stop: asyncio.Event,
     say: Say,
 ) -> None:
     with _usable(settings.data):
-        appliance = Appliance(settings, sockets, store, _limits(settings, say), refused_writes)
+        appliance = Appliance(settings, sockets, store, _limits(settings, say), refused_writes, mark.unclean)
     for problem in await appliance.load():
         say(f"wrong: {problem}")
     # Most of what stands by now stays to the end: to look through it for garbage stops everything for 60 ms and more.
@@ -248,7 +252,13 @@ async def _run(
         ):
             say(line)
         _tell_supervisor(supervisor_socket())
-        await _keep_running([pressure.run, *doors.parts, *appliance.parts()], appliance.save, stop)
+
+        async def save() -> None:
+            mark.end()  # whatever becomes of it from here on, it was told to
+            await appliance.save()
+
+        mark.begin()
+        await _keep_running([pressure.run, mark.run, *doors.parts, *appliance.parts()], save, stop)
 
 
 def _tell_supervisor(place: str) -> None:
@@ -286,7 +296,7 @@ class _Doors:
 
     async def open(
         self,
-        listening: socket.socket,
+        listening: socket.socket | LocalSocket,
         limit: Limit,
         routes: Sequence[web.RouteDef],
         guards: Sequence[Middleware],
@@ -318,7 +328,8 @@ class _Doors:
         )
         await runner.setup()
         self._runners.append(runner)
-        assert runner.server is not None
+        server = runner.server
+        assert server is not None
         admission = Admission(
             room=self._rooms.setdefault(
                 limit.name, ConnectionRoom(Room(ledger=self._limits.of(limit), known=known or self._known))
@@ -329,7 +340,12 @@ class _Doors:
             pace=self._pace,
             by_user=by_user,
         )
-        self.parts.append(Connections(listening, runner.server, admission).accept)
+
+        def accept(at: socket.socket) -> Coroutine[Any, Any, NoReturn]:
+            return Connections(at, server, admission).accept()
+
+        serve = partial(accept, listening) if isinstance(listening, socket.socket) else partial(listening.serve, accept)
+        self.parts.append(serve)
 
     async def aclose(self) -> None:
         """Close all of them at once."""
@@ -386,7 +402,7 @@ async def _for_ever(part: Part) -> NoReturn:
 
 
 @contextmanager
-def _only_one(data: Path, group: int | None) -> Iterator[None]:
+def _only_one(data: Path, group: int | None) -> Iterator[RunMark]:
     """Make the data directory ours alone, for as long as we run; `group` may pass through it to the operator door's socket."""
     another = Conflict(f"another tinkbox serves {data}: stop it, or name another directory with --data")
     # First of all: of a folder that is in use another user is not told how to have it for himself.
@@ -395,13 +411,13 @@ def _only_one(data: Path, group: int | None) -> Iterator[None]:
             raise another
     make_private(data, _DATA, passing=group)
     with _usable(data):
-        lock = (data / LOCK).open("w")
+        lock = (data / LOCK).open("a+")
     with lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise another from None
-        yield
+        yield RunMark(lock, lambda: _BOOT_ID.read_text().strip())
 
 
 def _operators(settings: Settings) -> int | None:

@@ -38,7 +38,7 @@ from tinkbox.boot.syslog import SyslogServer
 from tinkbox.boot.tftp.files import TftpFiles
 from tinkbox.boot.tftp.server import TftpServer
 from tinkbox.boot.tftp.transfer_room import TransferRoom
-from tinkbox.disk_room import free_in
+from tinkbox.disk_room import free_in, inodes_in
 from tinkbox.door.connections import THIS_HOST
 from tinkbox.door.local_users import user_holder
 from tinkbox.door.reading_pace import ReadingPace
@@ -76,6 +76,7 @@ from tinkbox.model.limits import (
     Room,
 )
 from tinkbox.model.metadata import Defaults
+from tinkbox.model.vitals import UncleanEnd
 from tinkbox.node.discovery import routes as discovery_routes
 from tinkbox.node.handed_in import HandedIn
 from tinkbox.node.hosting import routes as hosting_routes
@@ -85,7 +86,7 @@ from tinkbox.node.progress import routes as progress_routes
 from tinkbox.node.routes import routes as worker_routes
 from tinkbox.node.sessions import routes as session_routes
 from tinkbox.node.shells import routes as shell_routes
-from tinkbox.osie.image import OsieImage
+from tinkbox.osie.image import BuiltImages, OsieImage
 from tinkbox.osie.image import images as osie_images
 from tinkbox.private_files import kept_secret
 from tinkbox.proxy.proxy import Proxy
@@ -114,6 +115,7 @@ from tinkbox.vital_sources import (
     other_versions,
     own_interfaces,
     ports_for_machines,
+    reserved_addresses,
 )
 from tinkbox.vitals.gathering import Gatherer, Sources
 from tinkbox.vitals.host_watch import HostSources, HostWatch
@@ -137,8 +139,16 @@ class Appliance:
     """
 
     def __init__(
-        self, settings: Settings, sockets: Sockets, store: Store, limits: Limits, refused_writes: RefusedWrites
+        self,
+        settings: Settings,
+        sockets: Sockets,
+        store: Store,
+        limits: Limits,
+        refused_writes: RefusedWrites,
+        unclean_end: UncleanEnd | None = None,
     ) -> None:
+        """`unclean_end` is how the one before this one ended, None where it was told to."""
+        self._unclean_end = unclean_end
         self._settings = settings
         self._sockets = sockets
         self._store = store
@@ -188,10 +198,11 @@ class Appliance:
         self._others = OtherAppliances(_now)
         self._own = {each.interface.name: each.interface.address for each in sockets.networks}
         self._host_watch = HostWatch(
-            [*self._own],
+            self._own,
+            sockets.subnets,
             HostSources(
                 taken=partial(taken_addresses, self._prober, self._own), refused_replies=self._refusals.look,
-                appliances=self._others.all, database=store.lost,
+                appliances=self._others.all, database=store.lost, reserved=lambda: reserved_addresses(self.engine.machines.known),
             ),
         )  # fmt: skip
         self._arrivals: list[DhcpArrivals] = []
@@ -242,6 +253,7 @@ class Appliance:
             self._host.run,
             self._images.run,
             self._upstreams.run,
+            self._upstreams.watch,
             self.vitals.run,
             self._host_watch.run,
             self.rounds.run,
@@ -427,6 +439,10 @@ class Appliance:
             time=partial(offset, _now, lambda: secrets.token_bytes(8)),
             refused=partial(first_refused, self.refused_writes),
             damage=partial(damage, self.refused_writes),
+            mirrors=self._upstreams.troubles,
+            unclean_end=self._unclean_end,
+            inodes=partial(inodes_in, data),
+            operator_socket=lambda: self._sockets.operator_local.problem,
             host=self._host_watch.look,
         )
 
@@ -437,12 +453,13 @@ class Appliance:
             address=first.interface.address, since=_now(), mode=settings.dhcp.mode, subnets=self._sockets.subnets,
             discovers=settings.discovers,
         )  # fmt: skip
+        built = BuiltImages(settings.data / "osie")
         return Examiner(
             self.engine.machines,
             self.engine.seen,
             premises,
             ask=partial(other_servers_on, [*self._own], _new_identity, addresses=self._own),
-            osie=lambda: [_size(each) for each in self._osie()],
+            osie=lambda: [_size(each) for each in built()],
             inventory=self._inventory,
             firmware_traits=self.engine.firmware_knowledge.firmware_traits,
             lost=self.engine.lost_histories.by_machine,

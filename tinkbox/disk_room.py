@@ -1,7 +1,10 @@
 """The room on the disk of a folder, also while that folder is gone."""
 
+import os
 import shutil
 from pathlib import Path
+
+from tinkbox.model.vitals import Inodes
 
 
 def free_in(folder: Path) -> int:
@@ -12,3 +15,12 @@ def free_in(folder: Path) -> int:
         except OSError:  # gone, or its disk does not answer
             continue
     return 0
+
+
+def inodes_in(folder: Path) -> Inodes | None:
+    """The inodes of the file system where a folder is; None where it has no fixed number of them, or does not tell."""
+    try:
+        told = os.statvfs(folder)
+    except OSError:
+        return None
+    return Inodes(total=told.f_files, free=told.f_favail) if told.f_files else None

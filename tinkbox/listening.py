@@ -4,10 +4,12 @@ import socket
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from tinkbox.boot.network.interfaces import ProvisioningInterface, provisioning_interfaces
 from tinkbox.boot.network.sockets import Taken, bind_tcp, bind_udp
+from tinkbox.door.local_socket import LocalSocket
 from tinkbox.model.errors import Invalid, Unavailable
 from tinkbox.model.leases import Subnet
 from tinkbox.model.text import counted
@@ -51,7 +53,7 @@ class Sockets:
     `images` is where the engine on this host pulls from: an engine takes plain HTTP on loopback without being told to.
     """
 
-    operator_local: socket.socket
+    operator_local: LocalSocket
     operator: socket.socket
     images: socket.socket
     networks: tuple[Listening, ...]
@@ -84,22 +86,10 @@ class _Binding:
     def keep(self, bind: Callable[[], socket.socket]) -> socket.socket:
         return self._stack.enter_context(closing(bind()))
 
-    def local(self, path: Path) -> socket.socket:
+    def local(self, path: Path) -> LocalSocket:
         """The operator door's unix socket; whoever the file permissions let in is the operator."""
         _refuse_long(path)
-        socket_ = self.keep(lambda: socket.socket(socket.AF_UNIX, socket.SOCK_STREAM))
-        try:
-            path.unlink(missing_ok=True)  # of a run that was killed: the lock says that nobody uses it
-            socket_.bind(str(path))
-            if self._group is None:
-                path.chmod(SOCKET_MODE)
-            else:
-                give_to(self._group, path, GROUP_SOCKET_MODE)
-        except OSError as error:
-            raise Unavailable(f"cannot listen on {path}: {error.strerror}: move it away") from None
-        socket_.listen(128)
-        socket_.setblocking(False)
-        return socket_
+        return self._stack.enter_context(closing(LocalSocket(path, partial(_bind_local, path, self._group))))
 
     def tcp(self, address: str, port: int) -> socket.socket:
         return self.keep(lambda: bind_tcp(address=address, port=port))
@@ -126,9 +116,9 @@ class _Trying(_Binding):
                 self.unseen.append(taken.where)
         return super().keep(socket.socket)
 
-    def local(self, path: Path) -> socket.socket:
+    def local(self, path: Path) -> LocalSocket:
         _refuse_long(path)
-        return super().keep(socket.socket)
+        return self._stack.enter_context(closing(LocalSocket(path, socket.socket)))
 
 
 @contextmanager
@@ -213,6 +203,24 @@ def _bind_names(
     except Unavailable as error:
         lead = f"lead names below {settings.services.domain} to {address} with a DNS server of yours"
         raise Unavailable(f"{error}; or {lead}, and set services.names: off") from None
+
+
+def _bind_local(path: Path, group: int | None) -> socket.socket:
+    made = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        path.unlink(missing_ok=True)  # of a run that was killed: the lock says that nobody uses it
+        made.bind(str(path))
+        if group is None:
+            path.chmod(SOCKET_MODE)
+        else:
+            give_to(group, path, GROUP_SOCKET_MODE)
+        made.listen(128)
+        made.setblocking(False)
+    except OSError as error:
+        made.close()
+        way_out = "move it away" if path.exists() else f"see `ls -ld {path.parent}` and `df -i {path.parent}`"
+        raise Unavailable(f"cannot listen on {path}: {error.strerror}: {way_out}") from None
+    return made
 
 
 def _refuse_long(path: Path) -> None:

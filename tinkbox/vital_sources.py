@@ -1,29 +1,36 @@
 """Where the appliance's own measurements come from: what `vitals` is given of the store, the registry, the OSIEs and the engine."""
 
+import asyncio
 import time
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
-from ipaddress import IPv4Interface
+from ipaddress import IPv4Address, IPv4Interface
 from pathlib import Path
 from typing import Final
 
 from tinkbox import __version__
 from tinkbox.door.last_room import HANDED_IN
+from tinkbox.engine.machines.known_machines import KnownMachines
 from tinkbox.listening import Listening
+from tinkbox.model.engine_trouble import EngineFault, EngineTrouble
 from tinkbox.model.errors import Unavailable
 from tinkbox.model.vitals import DamagedFile, OtherVersion
 from tinkbox.osie.image import OsieImage
 from tinkbox.refused_writes import RefusedWrites
 from tinkbox.registry.storage import ImageStore
-from tinkbox.runtime import EngineAway
+from tinkbox.runtime import ContainerFailed, EngineAway
 from tinkbox.runtime.docker import DockerRuntime
+from tinkbox.runtime.docker_faults import is_socket
 from tinkbox.store.database import DAMAGED, DATABASE, Store
 from tinkbox.vitals.file_digests import DescribedFile
-from tinkbox.vitals.filter_rules import Port
+from tinkbox.vitals.flows import Port
 from tinkbox.vitals.interfaces import OwnInterface, bound_number
 
 # To name the images of damaged blobs costs the more the more images there are: without news it is done so often, in seconds.
 _NAMED_EVERY: Final = 300.0
+_ENGINE_SECONDS: Final = 5.0
+# Where engines have their sockets, as Docker's packages place them.
+_USUAL_SOCKETS: Final = (Path("/var/run/docker.sock"),)
 
 
 def ports_for_machines(networks: Sequence[Listening]) -> Iterator[Port]:
@@ -53,6 +60,13 @@ def own_interfaces(networks: Sequence[Listening]) -> Iterator[OwnInterface]:
             address=IPv4Interface((at.address, at.network.prefixlen)),
             bound=bound_number(each.tftp),
         )
+
+
+def reserved_addresses(known: KnownMachines) -> Iterator[IPv4Address]:
+    """Those that hardware documents have for machines that are not retired."""
+    for each in known.all():
+        if each.retired is None:
+            yield from (one.address for one in each.hardware.interfaces if one.address is not None)
 
 
 def osie_files(folder: Path, images: Callable[[], Sequence[OsieImage]]) -> Iterator[DescribedFile]:
@@ -122,12 +136,20 @@ def _name(name: str, tag: str, digest: str) -> str:
     return f"{name}:{tag}" if tag else f"{name}@{digest}"
 
 
-async def engine_trouble(docker: DockerRuntime, *, needed: bool) -> str | None:
-    """Why an engine does not answer, empty where it does; None where it is not needed."""
+async def engine_trouble(docker: DockerRuntime, *, needed: bool) -> EngineTrouble | None:
+    """Why this host's engine does not answer, None where it does; raises Unavailable where it is not needed."""
     if not needed:
-        return None
+        raise Unavailable("no service of a workflow runs on this host")
     try:
-        await docker.version()
-    except EngineAway as why:
-        return str(why)
-    return ""
+        async with asyncio.timeout(_ENGINE_SECONDS):
+            await docker.version()
+    except EngineAway as error:
+        missing = error.fault in (EngineFault.NO_SOCKET, EngineFault.NOT_A_SOCKET)
+        others = tuple(f"unix://{each}" for each in _USUAL_SOCKETS if missing and is_socket(each))
+        return EngineTrouble(fault=error.fault, why=str(error), url=docker.url, others=others)
+    except ContainerFailed as error:
+        return EngineTrouble(fault=EngineFault.SILENT, why=str(error), url=docker.url)
+    except TimeoutError:
+        why = f"the Docker engine at {docker.url} does not answer within {_ENGINE_SECONDS:.0f} seconds"
+        return EngineTrouble(fault=EngineFault.SILENT, why=why, url=docker.url)
+    return None

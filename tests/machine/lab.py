@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
+from ipaddress import IPv4Interface
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Literal, TypeVar
@@ -24,7 +25,7 @@ from uuid import uuid4
 from examples.demo.appliance import Appliance, ApplianceFailed
 from examples.lab.firmware import Firmware
 from examples.lab.machine import Machine
-from examples.lab.network import Network
+from examples.lab.network import ADDRESS, Network
 from examples.lab.processes import signals_unwind
 from tests.integration.cli.serving import run_here
 from tests.integration.docker_engine import DockerEngine, docker_engine_in
@@ -105,12 +106,15 @@ class KillableAppliance(Appliance):
         """What it knows of a machine.  It costs next to nothing to look again and again, unlike with a command."""
         return dict(json.loads(self._get(f"/v1/hardware/{key}")))
 
+    def conditions(self) -> list[dict[str, Any]]:
+        """Everything that its doctor's rounds say is wrong now, with itself, machines and workflows."""
+        return list(json.loads(self._get("/healthz?verbose"))["conditions"])
+
     def wrong_with(self, number: int) -> list[str]:
         """What its doctor's rounds say is wrong with machine `number` now, but for images that a test never loaded."""
-        told = json.loads(self._get("/healthz?verbose"))["conditions"]
         return [
             f"{each['rule']}: {each['cause']}"
-            for each in told
+            for each in self.conditions()
             if each["machine"] == mac(number) and each["rule"] != "ImageMissing"
         ]
 
@@ -306,16 +310,17 @@ def laboratory(
     domain: str = "",
     configured: str = "",
     data: Path | None = None,
+    address: IPv4Interface = ADDRESS,
 ) -> Iterator[Lab]:
     """A lab that serves this OSIE, or the built one; everything goes with it.
 
     One that is `hosting` has an engine for services, which machines reach below `domain` or the default.  `configured`
-    is what else stands in its configuration, `data` what an earlier appliance left behind.
+    is what else stands in its configuration, `data` what an earlier appliance left behind, `address` the appliance's own.
     """
     with ExitStack() as stack:
         stack.enter_context(signals_unwind())
         work = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="tinkbox-lab-")))
-        network = stack.enter_context(Network())
+        network = stack.enter_context(Network(address))
         configuration, engine = configured, None
         if hosting:
             engine = stack.enter_context(docker_engine_in(network=network.path))

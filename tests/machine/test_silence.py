@@ -42,7 +42,9 @@ def test_what_the_kernel_says_of_a_disk_is_told_while_the_action_runs(lab: Lab) 
     workflow = lab.workflow(ONE, hold("disk", lab.gate, f"echo '<3>{BAD_SECTOR}' > /dev/kmsg"))
     lab.gate.wait_for("began", "disk")
     found = until(lambda: told(lab, "DiskErrors"), "the doctor to tell")
-    assert found["cause"].startswith("The disk vda has errors while task-1/disk ran: ")
+    assert found["cause"].startswith(
+        "Syslog from the machine's address says: The disk vda has errors while task-1/disk ran: "
+    )
     assert BAD_SECTOR in found["evidence"][0]
     lab.gate.open("disk")
     assert lab.ended(workflow).state is State.SUCCESS

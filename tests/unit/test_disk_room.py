@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tinkbox.disk_room import free_in
+from tinkbox.disk_room import free_in, inodes_in
 
 
 def test_the_room_of_a_folder_that_was_moved_away_is_that_of_where_it_was(tmp_path: Path) -> None:
@@ -18,3 +18,9 @@ def test_a_disk_that_does_not_answer_has_no_room(tmp_path: Path, monkeypatch: py
 
     monkeypatch.setattr(shutil, "disk_usage", fails)
     assert free_in(tmp_path) == 0
+
+
+def test_inodes_are_those_of_the_file_system_of_a_folder(tmp_path: Path) -> None:
+    assert inodes_in(tmp_path / "gone") is None
+    found = inodes_in(tmp_path)
+    assert found is None or 0 <= found.free <= found.total

@@ -63,17 +63,23 @@ def _print_no_more() -> None:
 
 
 def _run(chosen: "argparse.Namespace") -> int:
+    from tinkbox.cli.called_as import called_as, commands_begin
     from tinkbox.cli.output.printable import Times, times_look
     from tinkbox.cli.output.refusals import tell_refusal
-    from tinkbox.model.errors import Refusal
+    from tinkbox.model.errors import NotFound, Refusal
 
     times_look(Times.GO if chosen.as_2020 else Times.UTC if chosen.utc else Times.LOCAL)
+    commands_begin(called_as(chosen))
     try:
         if hasattr(chosen, "selects"):
             from tinkbox.cli.selection import take_selected
 
-            if not take_selected(chosen):
-                return DONE
+            try:
+                if not take_selected(chosen):
+                    return DONE
+            except NotFound as refusal:
+                tell_refusal(refusal)
+                return int(getattr(chosen, "selects_nothing", FAILED))
         return int(chosen.run(chosen) or DONE)
     except Refusal as refusal:
         from tinkbox.client.refusals import Unreachable

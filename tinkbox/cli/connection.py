@@ -4,7 +4,9 @@ import argparse
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, TypeVar
 
+from tinkbox.cli.called_as import called_as
 from tinkbox.cli.done_so_far import note_change
+from tinkbox.cli.interruptions.breaking_off import tell
 
 if TYPE_CHECKING:
     from tinkbox.client.operator import Operator
@@ -54,5 +56,7 @@ async def _asked(
     target = client_target(chosen.data)
     connection = kind(socket=target.socket, url=target.url, token=target.token, variable=target.variable)
     connection.changed = note_change
+    connection.program = called_as(chosen)
+    connection.late = tell
     async with Operator(connection) as operator:
         return await question(operator)

@@ -66,8 +66,8 @@ class ServiceHost:
 
     @property
     def is_needed(self) -> bool:
-        """Whether a service is wanted here, or one is still being ended."""
-        return bool(self._keepers) or (self._wanted is not None and bool(self._wanted.services))
+        """Whether a service is wanted here; one that is only to be ended waits for an engine that is away, and nothing waits for it."""
+        return self._wanted is not None and bool(self._wanted.services)
 
     async def gather(self, workflow_id: str) -> bool:
         """Have the host link keep what this workflow's services have in their /workflow by now; whether it has any here.

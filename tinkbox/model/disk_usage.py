@@ -28,12 +28,12 @@ class Stored(Enum):
     DOCUMENTS = (
         "documents",
         "rule sets, policies, tasks and BMC documents",
-        "delete those that nothing needs (tinkbox document delete)",
+        "delete those that nothing needs (`tinkbox document delete`)",
     )
     IMAGES = (
         "images",
         "images in the registry",
-        "free what no image needs (tinkbox image gc), or delete images (tinkbox image delete)",
+        "free what no image needs (`tinkbox image gc`), or delete images (`tinkbox image delete`)",
     )
 
     def __init__(self, title: str, about: str, remedy: str) -> None:

@@ -1,10 +1,14 @@
 """What the appliance measures of this host and of its neighbours on the provisioning networks, beside its own parts."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 from ipaddress import IPv4Address, IPv4Network
+from typing import Final
 
 from tinkbox.model.hardware import MacAddress
+
+MOST_APPLIANCES: Final = 16  # that are kept of each interface, and the newest one beyond them
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,6 +45,26 @@ class RefusedReplies:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class StrayRoute:
+    """What we send to an `address` of a network, from `ours` on its interface, leaves `through` another one, or (empty) nowhere.
+
+    `why` is the kernel's word where it goes nowhere, `route` the line of `ip route` by which it goes, empty where the kernel does not
+    tell.  `twin`: the other interface has an address in the same network.  `refused`: this host drops what comes from there on the
+    interface, by reverse path filtering.
+    """
+
+    interface: str
+    ours: IPv4Address
+    network: IPv4Network
+    address: IPv4Address
+    through: str = ""
+    route: str = ""
+    why: str = ""
+    twin: bool = False
+    refused: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class OtherAppliance:
     """Another tinkbox, by its own address and MAC, which was heard on an interface at `at`."""
 
@@ -64,10 +88,12 @@ class LostDatabase:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HostVitals:
-    """All of it together."""
+    """All of it together; `unexamined` says what was not looked at, each with its reason."""
 
     links: tuple[LinkSettings, ...] = ()
     taken: tuple[TakenAddress, ...] = ()
     refused_replies: tuple[RefusedReplies, ...] = ()
     appliances: tuple[OtherAppliance, ...] = ()
     database: LostDatabase | None = None
+    stray_routes: tuple[StrayRoute, ...] = ()
+    unexamined: Mapping[str, str] = field(default_factory=dict)

@@ -100,7 +100,7 @@ class Reason(StrEnum):
         "WorkerOutdated",
         Giver.APPLIANCE,
         "the machine's worker is of an earlier release, and does not know what the action asks for; nothing was begun",
-        "build the OSIE of this version (tinkbox osie build), boot the machine again, and tinkbox workflow retry",
+        "build the OSIE of this version (`tinkbox osie build`), boot the machine again, and tinkbox workflow retry",
     )
     HISTORY_LOST = (
         "HistoryLost",
@@ -125,7 +125,7 @@ class Reason(StrEnum):
             "`timeout` that it is up; the message says how far it came"
         ),
         (
-            "look at the machine's console and at its timeline (tinkbox hardware watch); once the system has phoned home all the "
+            "look at the machine's console and at its timeline (`tinkbox hardware watch`); once the system has phoned home all the "
             "same, tinkbox workflow retry succeeds at once; to install anew, tinkbox workflow retry --from the action that writes "
             "the image, and reset the machine; when it is only slow, raise the action's timeout"
         ),
@@ -151,7 +151,7 @@ class Reason(StrEnum):
         "BreakpointExpired",
         Giver.WORKER | Giver.APPLIANCE,
         "it was held at a breakpoint, and nobody decided before the deadline",
-        "decide sooner, extend the hold (tinkbox breakpoint extend), or give breakpoints a longer timeout",
+        "decide sooner, extend the hold (`tinkbox breakpoint extend`), or give breakpoints a longer timeout",
     )
     BREAKPOINT_LOST = (
         "BreakpointLost",
@@ -264,8 +264,11 @@ class Reason(StrEnum):
     ENGINE_RESTARTED = (
         "EngineRestarted",
         Giver.WORKER,
-        "the Docker engine ended, and the action with it",
-        "look at the machine's console for what happened to the engine; often its memory ran out",
+        "the Docker engine ended or was restarted, and the action with it; how far it came is not known",
+        (
+            "look at the machine's console for what happened to the engine: mostly memory that ran out, or a person or an upgrade that "
+            "restarted it; tinkbox workflow retry repeats the action when that is safe"
+        ),
     )
     ENGINE_FAILED = (
         "EngineFailed",

@@ -8,7 +8,9 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from ipaddress import IPv4Address
 
+from tinkbox.model.engine_trouble import EngineTrouble
 from tinkbox.model.host_vitals import HostVitals
+from tinkbox.model.images.mirrors import MirrorTrouble
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,7 +40,9 @@ class Attachment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShutPort:
-    """A port of ours that this host's own firewall does not let machines reach: `why` is the rule or policy, as it stands there.
+    """A port of ours that this host's own firewall does not let machines reach, or from which it lets no reply out.
+
+    `why` is the rule or policy, as it stands there.
 
     `asked` is what machines ask there, such as DHCP.  `firewall` is what its rules are made with (nft, iptables, ufw or firewalld), and
     `opens` the command that lets machines through.
@@ -51,6 +55,23 @@ class ShutPort:
     asked: str = ""
     firewall: str = "nft"
     opens: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TakenPort:
+    """A port of ours of which this host diverts all that machines send: `to` is an address, a colon and a port, each empty where it stays.
+
+    `why` is the rule in its `chain`, as it stands there, and `gives_back` the command that takes it away.  `asked` is as in `ShutPort`.
+    """
+
+    interface: str
+    port: int
+    protocol: str
+    asked: str
+    to: str
+    why: str
+    chain: str
+    gives_back: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,6 +90,14 @@ class Memory:
 
     total: int
     available: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inodes:
+    """Of the file system of the data folder: each file takes one; `free` are those that we may have."""
+
+    total: int
+    free: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,20 +138,37 @@ class OtherVersion:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class UncleanEnd:
+    """The appliance before this one ended without being told to, at `alive_at` or within half a minute after that.
+
+    `host_booted` tells that this host booted since.
+    """
+
+    alive_at: datetime
+    host_booted: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Vitals:
     """`at` is when the last of them was measured.
 
-    `shut_ports` are told by the rules of the firewall, `unheard` by what comes in.  `damaged_osie` are files of an OSIE,
+    `shut_ports` are told by the rules of the firewall, and so are `shut_replies`, ports from which no reply gets out, and `taken_ports`;
+    `unheard` by what comes in.  `damaged_osie` are files of an OSIE,
     `damaged_images` are images by their names, and `registry` is why images cannot be used as a whole.  `database` is what SQLite found, in its last check or when it was asked; `refused_write` is the last write that the disk refused, until one
-    succeeded, since `refused_since`.  `engine` is why this host's container engine does not answer, where services run on it.
+    succeeded, since `refused_since`.  `operator_socket` is why the file of the operator door's unix socket is gone and cannot be
+    made anew.  `engine` is why this host's container engine does not answer, where services run on it.
+    `mirrors` are those of registries of which nothing comes.  `unclean_end` is how the appliance before this one ended, None where it was told to.
     `unexamined` says what was not looked at, each with its reason.
     """
 
     at: datetime
     attachments: tuple[Attachment, ...] = ()
     shut_ports: tuple[ShutPort, ...] = ()
+    shut_replies: tuple[ShutPort, ...] = ()
+    taken_ports: tuple[TakenPort, ...] = ()
     unheard: tuple[Unheard, ...] = ()
     memory: Memory | None = None
+    inodes: Inodes | None = None
     clock: ClockVitals | None = None
     damaged_osie: tuple[DamagedFile, ...] = ()
     damaged_images: tuple[DamagedFile, ...] = ()
@@ -130,7 +176,10 @@ class Vitals:
     database: str = ""
     refused_write: str = ""
     refused_since: datetime | None = None
-    engine: str = ""
+    operator_socket: str = ""
+    engine: EngineTrouble | None = None
+    mirrors: tuple[MirrorTrouble, ...] = ()
+    unclean_end: UncleanEnd | None = None
     other_versions: tuple[OtherVersion, ...] = ()
     host: HostVitals | None = None
     unexamined: Mapping[str, str] = field(default_factory=dict)

@@ -113,6 +113,25 @@ def _refuse_unreadable_file(path: Path) -> None:
         raise PermissionError(errno.EACCES, "Permission denied", str(path))
 
 
+class BuiltImages:
+    """All OSIEs below a folder, as `images` tells them; where there were some before, none is told as what went."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._had_some = False
+
+    def __call__(self) -> list[OsieImage]:
+        """Raises what `images` raises, and Unavailable where all are gone."""
+        found = images(self._folder)
+        if not found and self._had_some:
+            raise Unavailable(
+                f"{self._folder} has no OSIE any more, and had one: put that folder back from where it was moved to, or build the OSIE "
+                "again with `tinkbox osie build`"
+            )
+        self._had_some = bool(found)
+        return found
+
+
 def images(folder: Path) -> list[OsieImage]:
     """All OSIEs below a data folder's osie/, by architecture.
 

@@ -8,12 +8,17 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from tinkbox.model.actions.namespaces import MACHINE
+from tinkbox.model.engine_trouble import EngineFault
 from tinkbox.model.reasons import AnyReason
 from tinkbox.model.services import HealthCheck, Resources
 
 
 class EngineAway(Exception):
     """The engine does not answer now; it may be back soon."""
+
+    def __init__(self, message: str, fault: EngineFault = EngineFault.SILENT) -> None:
+        super().__init__(message)
+        self.fault = fault
 
 
 class ContainerFailed(Exception):
@@ -195,6 +200,12 @@ class Runtime(Containers, Protocol):
 
     async def ran_out_of_memory(self, container_id: str) -> bool:
         """Whether the kernel killed a process of it for that, though the container may go on."""
+
+    async def remembered(self, container_id: str) -> tuple[str, ...]:
+        """What the engine, since it began, saw happen to a container, oldest first, in Docker's words such as start, kill and die.
+
+        Of all containers together it keeps its newest 256 events, and from one life to the next none.
+        """
 
     async def exec(self, container_id: str, spec: ExecSpec) -> Exec:
         """Start another process in it; raises ContainerFailed: ExecFailed."""

@@ -49,18 +49,18 @@ _REMOVED = frozenset({"removing", "dead"})
 
 
 class DockerRuntime:
-    """Use as an async context manager; `url` is such as `unix:///var/run/docker.sock`."""
+    """Use as an async context manager; `url` is where the engine answers, such as `unix:///var/run/docker.sock`."""
 
     def __init__(self, url: str) -> None:
-        self._url = url
+        self.url = url
         self._docker: aiodocker.Docker
         self._connector: aiohttp.UnixConnector | None = None
 
     async def __aenter__(self) -> Self:
         # The version is stated, not asked for, so that an engine that is not up yet stops nobody.
-        scheme, _, path = self._url.partition("://")
+        scheme, _, path = self.url.partition("://")
         if scheme != "unix":
-            self._docker = aiodocker.Docker(self._url, api_version="v1.41")
+            self._docker = aiodocker.Docker(self.url, api_version="v1.41")
             return self
         # An engine that ends serves the connections that it has until all containers are down, and refuses on them what
         # it will do again once it is back: hence one for each request, and it is away at once.  There may be any number,
@@ -82,7 +82,7 @@ class DockerRuntime:
             return str((await self._docker.version())["Version"])
 
     async def process(self) -> int:
-        scheme, _, path = self._url.partition("://")
+        scheme, _, path = self.url.partition("://")
         if scheme != "unix":
             return 0
         with self._faults(Reason.ENGINE_FAILED), socket.socket(socket.AF_UNIX) as connection:
@@ -202,7 +202,7 @@ class DockerRuntime:
         raise EngineAway("the engine's events broke off")
 
     async def exec(self, container_id: str, spec: ExecSpec) -> Exec:
-        return await started(self._docker, self._url, container_id, spec)
+        return await started(self._docker, self.url, container_id, spec)
 
     async def changed_bytes(self, container_id: str) -> int:
         with self._faults(Reason.CONTAINER_LOST):
@@ -247,10 +247,9 @@ class DockerRuntime:
         memory = await self._for_lack_of_memory(container_id, look.exit_code, look.out_of_memory)
         return replace(look, out_of_memory=memory)
 
-    async def ended_alone(self, container_id: str) -> bool:
+    async def remembered(self, container_id: str) -> tuple[str, ...]:
         with self._faults(Reason.ENGINE_FAILED):
             now = datetime.fromisoformat((await self._docker.system.info())["SystemTime"])
-            # What the engine remembers of its newest 256 events, which it does not from one life to the next.
             wanted = {
                 "since": "1",
                 "until": f"{now.timestamp():.9f}",
@@ -258,7 +257,10 @@ class DockerRuntime:
             }
             async with self._docker._query("events", params=wanted) as response, response:  # noqa: SLF001
                 lines = (await response.text()).splitlines()
-        return ended_alone([str(json.loads(line)["Action"]) for line in lines])
+        return tuple(str(json.loads(line)["Action"]) for line in lines)
+
+    async def ended_alone(self, container_id: str) -> bool:
+        return ended_alone(await self.remembered(container_id))
 
     async def networks(self) -> list[Network]:
         with self._faults(Reason.ENGINE_FAILED):
@@ -286,4 +288,4 @@ class DockerRuntime:
             await (await self._docker.networks.get(network_id)).delete()
 
     def _faults(self, reason: Reason, ignored: tuple[int, ...] = ()) -> AbstractContextManager[None]:
-        return faults(self._url, reason, ignored)
+        return faults(self.url, reason, ignored)

@@ -8,6 +8,7 @@ from typing import Any
 from tinkbox.model.services import HealthCheck, Resources
 from tinkbox.model.text import one_line
 from tinkbox.runtime import ContainerSpec
+from tinkbox.runtime.container_events import since_the_start
 from tinkbox.runtime.hosting import Health, Look, Network
 
 MAX_PROBE = 500
@@ -84,7 +85,7 @@ def seen(shown: Mapping[str, Any]) -> Look:
 
 def ended_alone(actions: Sequence[str]) -> bool:
     """Whether a container that is over ended by itself, by what its engine remembers of its life, oldest first."""
-    newest = actions[max((number for number, action in enumerate(actions) if action == "start"), default=0) :]
+    newest = since_the_start(actions)
     return "die" in newest and "kill" not in newest
 
 

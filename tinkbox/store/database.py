@@ -28,6 +28,7 @@ from typing import NoReturn, Self, TypeVar
 from tinkbox.model.errors import Unavailable
 from tinkbox.model.host_vitals import LostDatabase
 from tinkbox.refused_writes import RefusedWrites, has_room
+from tinkbox.store.conditions import ConditionTable
 from tinkbox.store.counts import FigureTable
 from tinkbox.store.declarations import DeclarationTable
 from tinkbox.store.discovery import DiscoveryTable
@@ -108,6 +109,7 @@ class Tables:
     retirements: RetirementTable
     declarations: DeclarationTable
     kept_documents: KeptDocumentTable
+    conditions: ConditionTable
 
     @classmethod
     def on(cls, connection: sqlite3.Connection) -> Self:
@@ -144,6 +146,7 @@ class Tables:
             RetirementTable(connection),
             DeclarationTable(connection),
             KeptDocumentTable(connection),
+            ConditionTable(connection),
         )
 
 

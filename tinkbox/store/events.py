@@ -1,4 +1,4 @@
-"""Events: past facts, numbered per workflow without gaps and over everything without repetition."""
+"""Events: past facts, numbered per workflow and over everything without repetition; a workflow's own without gaps."""
 
 import json
 import sqlite3
@@ -23,11 +23,22 @@ class EventTable:
             (workflow_id, at.isoformat(), kind, json.dumps(data)),
         )
 
-    def keep_newest(self, workflow_id: str, number: int) -> None:
-        """Delete all but so many of its newest; their numbers go on."""
+    def keep_newest(self, workflow_id: str, number: int, *, alike: Mapping[tuple[str, ...], int]) -> None:
+        """Delete all but so many of its newest, and but so many of those that are `alike` in these fields of their data.
+
+        The numbers of those that are left go on, with gaps where others were.
+        """
+        for fields, most in alike.items():
+            self._sql.execute(
+                "DELETE FROM event WHERE sequence IN (SELECT sequence FROM ("
+                "SELECT sequence, row_number() OVER (PARTITION BY alike ORDER BY number DESC) AS age FROM ("
+                "SELECT sequence, number, (SELECT json_group_array(json_extract(event.data, '$.' || field.value)) "
+                "FROM json_each(?) AS field) AS alike FROM event WHERE workflow_id = ?)) WHERE age > ?)",
+                (json.dumps(fields), workflow_id, most),
+            )
         self._sql.execute(
-            "DELETE FROM event WHERE workflow_id = ?1 AND number <= "
-            "(SELECT max(number) FROM event WHERE workflow_id = ?1) - ?2",
+            "DELETE FROM event WHERE workflow_id = ?1 AND number <= (SELECT number FROM event WHERE workflow_id = ?1 "
+            "ORDER BY number DESC LIMIT 1 OFFSET ?2)",
             (workflow_id, number),
         )
 

@@ -10,7 +10,7 @@ from typing import Final
 
 from tinkbox.host_users import user_name
 from tinkbox.model.errors import Unavailable
-from tinkbox.model.sizes import show_size
+from tinkbox.unwritable import no_room, why_unwritable
 
 READ, WRITTEN = "read", "written"  # what was being done with the file
 # Of SQLite's result codes, the last byte says which kind of failure it is.
@@ -30,8 +30,17 @@ _OF_THE_FILE: Final = frozenset(
         sqlite3.SQLITE_NOLFS,
     }
 )
-# With less, an I/O error is one of room: SQLite tells so of some of its files.
-_LITTLE: Final = 1 << 20
+# What the disk, or the rights to it, may be the cause of.
+_OF_THE_DISK: Final = frozenset(
+    {
+        sqlite3.SQLITE_FULL,
+        sqlite3.SQLITE_IOERR,
+        sqlite3.SQLITE_READONLY,
+        sqlite3.SQLITE_CANTOPEN,
+        sqlite3.SQLITE_PERM,
+    }
+)
+_BESIDE: Final = ("-wal", "-shm", "-journal")
 # For so long a file is looked through at most, between two looks at the clock so many steps of SQLite.
 SECONDS: Final = 30.0
 _STEPS: Final = 100_000
@@ -99,10 +108,11 @@ def _rescue(path: Path) -> str:
 
 def _remedy(path: Path, code: int) -> str:
     folder = path.parent
-    free = _free(folder)
-    if code == sqlite3.SQLITE_FULL or (code == sqlite3.SQLITE_IOERR and free is not None and free < _LITTLE):
-        left = "" if free is None else f"its disk has {show_size(free)} free; "
-        return f"{left}free space where the data folder {folder} is (`df -h {folder}`)"
+    files = (path, *(Path(f"{path}{each}") for each in _BESIDE))
+    if code in _OF_THE_DISK and (seen := why_unwritable(folder, *files)):
+        return seen
+    if code == sqlite3.SQLITE_FULL:
+        return no_room(folder, _free(folder))
     if code == sqlite3.SQLITE_IOERR:
         return f"its disk fails: look for its errors with `dmesg`, and copy {folder} to a sound disk"
     if code in _LOCKED:

@@ -9,6 +9,7 @@ from contextlib import AbstractAsyncContextManager, contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from tinkbox.client.refusals import Unanswered, Unreachable
+from tinkbox.model.command_lines import PROGRAM
 from tinkbox.model.duration import show_age
 from tinkbox.model.errors import Invalid, NotFound, Refusal
 from tinkbox.model.text import counted
@@ -94,16 +95,17 @@ async def live(
     unanswered: list[str],
     *,
     scope: Scope = EVERYTHING,
+    program: str = PROGRAM,
     colours: bool = True,
     interval: float = INTERVAL,
 ) -> None:
     """Show what there is, `first` of all, until a person leaves it; nothing where the first answer is a refusal.
 
     An appliance that goes away leaves the last picture standing with a notice.  `unanswered` takes, whatever ends the view,
-    sentences about what was asked for until then and not answered.
+    sentences about what was asked for until then and not answered.  `program` is how a person begins a command.
     """
     if await _came(first, terminal, colours=colours):
-        view = begun(first.result(), *terminal.size, scope)
+        view = begun(first.result(), *terminal.size, scope, program)
         await _Live(operator, terminal, open_shell, view, unanswered, colours=colours, interval=interval).run()
 
 
@@ -381,8 +383,8 @@ class _Live:
         except NotFound:
             if not load.machine or load.kind not in ABOUT_MACHINES:
                 raise
-            name, now = name_of(self._view, load.machine), self._view.snapshot.now
-            return lambda width, _: (gone_page(name, None, now, width), ())
+            name, now, program = name_of(self._view, load.machine), self._view.snapshot.now, self._view.program
+            return lambda width, _: (gone_page(name, None, now, width, program), ())
 
     async def _answered(self, load: Load) -> Draw:
         operator, now = self._operator, self._view.snapshot.now
@@ -403,7 +405,8 @@ class _Live:
         row = row_of(self._view, load.machine)
         if row is None:
             name, gone = name_of(self._view, load.machine), await self._gone(load.machine)
-            return lambda width, _: (gone_page(name, gone, now, width), ())
+            program = self._view.program
+            return lambda width, _: (gone_page(name, gone, now, width, program), ())
         if isinstance(row.line, StrangerLine):
             seen = await operator.seen.get(row.line.mac)
             return lambda width, height: (

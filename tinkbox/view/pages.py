@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from tinkbox.model.actions.progress import in_words
 from tinkbox.model.cells import cells
+from tinkbox.model.command_lines import PROGRAM
 from tinkbox.model.text import counted
 from tinkbox.model.workflow import State
 from tinkbox.view.columns import DECIDED, stage_of, why
@@ -104,7 +105,7 @@ def machine_page(
     return lines if is_boot_first else [*lines, *boot]
 
 
-def gone_page(name: str, machine: Document | None, now: datetime, width: int) -> list[Line]:
+def gone_page(name: str, machine: Document | None, now: datetime, width: int, program: str = PROGRAM) -> list[Line]:
     """What became of a machine that is out of the view, of its document, or of None where there is none."""
     if machine is None:
         return wrapped(f"{name} is gone: it was deleted, or not seen for a while", width, style="yellow")
@@ -116,7 +117,7 @@ def gone_page(name: str, machine: Document | None, now: datetime, width: int) ->
     told = f"{name} was retired by {clean(str(retired.get('who', '')))}{when}" + (f": {reason}" if reason else "")
     return [
         *wrapped(told, width, style="yellow"),
-        *wrapped(f"what to do: `tinkbox hardware return {name}` takes it back into service", width, "  ", "yellow"),
+        *wrapped(f"what to do: `{program} hardware return {name}` takes it back into service", width, "  ", "yellow"),
     ]
 
 

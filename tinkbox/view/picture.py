@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Final
 
 from tinkbox.model.cells import ELLIPSIS, cells
-from tinkbox.model.command_lines import typable
+from tinkbox.model.condition_events import LONGEST_REMEDY
 from tinkbox.model.diagnosis import Gravity
 from tinkbox.model.limits import SHOWN_HOLDERS
 from tinkbox.model.sizes import show_size
@@ -172,7 +172,7 @@ def _list(view: View) -> Iterator[Shown]:
     now = view.snapshot.now
     visible = view.shown[view.top : view.top + height]
     if not view.rows:
-        yield ((_nothing(view.snapshot, "tinkbox", view.scope), "yellow" if view.scope else "dim"),), False
+        yield ((_nothing(view.snapshot, view.program, view.scope), "yellow" if view.scope else "dim"),), False
         return
     if not visible:
         yield ((f"no machine has {view.filtered_by!r}: Esc shows all of them", "yellow"),), False
@@ -331,7 +331,7 @@ def _notes(snapshot: Snapshot, program: str) -> Iterator[str]:
     """What there is to say of disk and limits, in full."""
     conditions = snapshot.health.conditions
     for each in conditions:
-        yield f"{_condition(each, snapshot.now)} What to do: {typable(clean(each.remedy, LONGEST_CAUSE), program)}"
+        yield f"{_condition(each, snapshot.now)} What to do: {clean(each.remedy, LONGEST_REMEDY)}"
     if conditions:
         yield f"all of it, with what was seen: {program} doctor"
     disk = snapshot.disk
@@ -339,11 +339,7 @@ def _notes(snapshot: Snapshot, program: str) -> Iterator[str]:
         largest = ", ".join(f"{clean(each.kind)} {show_size(each.octets)}" for each in disk.stored[:LARGEST])
         yield f"database {show_size(disk.database)}" + (f"; what takes most room: {largest}" if largest else "")
         if disk.nearly_full:
-            most = (
-                f": {clean(disk.stored[0].kind)} take most: {typable(clean(disk.stored[0].remedy), program)}"
-                if disk.stored
-                else ""
-            )
+            most = f": {clean(disk.stored[0].kind)} take most: {clean(disk.stored[0].remedy)}" if disk.stored else ""
             how = "full, and machines cannot hand in what they did" if disk.full else "nearly full"
             yield f"the disk is {how}{most}"
         if disk.deleted is not None:

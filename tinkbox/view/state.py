@@ -18,6 +18,7 @@ from enum import Enum
 from typing import Final
 
 from tinkbox.model.breakpoint import Kind
+from tinkbox.model.command_lines import PROGRAM
 from tinkbox.model.text import counted
 from tinkbox.model.workflow import FINAL
 from tinkbox.model.workflow import State as WorkState
@@ -197,7 +198,7 @@ class View:
     machine came to the cursor.  `pages` lie over the list, the last on top.  `notice` is about what was done last; the one that
     is `passing` goes when the appliance answers again.  `not_done` is what was refused or else was not done, of what was asked of
     several machines last, or of one machine since.  `asking` is what was asked of several and not all answered, `lost` is about
-    the connection.
+    the connection.  `program` is how a person begins a command.
     """
 
     snapshot: Snapshot
@@ -222,6 +223,7 @@ class View:
     not_done: NotDone = field(default_factory=NotDone)
     asking: frozenset[Several] = frozenset()
     lost: str = ""
+    program: str = PROGRAM
 
     @property
     def unanswered(self) -> int:
@@ -239,9 +241,9 @@ class View:
         return self.pages[-1] if self.pages else None
 
 
-def begun(snapshot: Snapshot, height: int, width: int, scope: Scope = EVERYTHING) -> View:
+def begun(snapshot: Snapshot, height: int, width: int, scope: Scope = EVERYTHING, program: str = PROGRAM) -> View:
     """How the view begins."""
-    return _told(View(snapshot=snapshot, scope=scope, height=height, width=width), snapshot)
+    return _told(View(snapshot=snapshot, scope=scope, height=height, width=width, program=program), snapshot)
 
 
 def looked(view: View, change: Snapshot) -> View:
@@ -474,7 +476,7 @@ def _shell(view: View, row: Row) -> tuple[View, Effect | None]:
         return replace(view, notice=_decided(row, work)), None
     if work.held is None:
         return replace(
-            view, notice=f"nothing is held on {row.name}: arm a breakpoint first (tinkbox breakpoint arm)"
+            view, notice=f"nothing is held on {row.name}: arm a breakpoint first: `{view.program} breakpoint arm`"
         ), None
     return view, Shell(workflow=work.id)
 

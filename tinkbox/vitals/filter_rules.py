@@ -1,44 +1,18 @@
-"""Whether rules of a packet filter surely drop what machines send to a port.  Pure.
+"""Whether rules of a packet filter surely drop what machines send to a port, or what we reply.  Pure.
 
 It is said of a port only where nothing that a machine could send there gets through; where a rule can be read in two ways, it is
 read in the way that lets packets through.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from enum import IntEnum, StrEnum
-from ipaddress import IPv4Address, IPv4Network
+from enum import StrEnum
 from typing import Final
+
+from tinkbox.vitals.flows import Flow, Match
 
 # Chains that lead to chains; kernels refuse more than 16.
 _DEEPEST: Final = 20
-EVERYBODY: Final = IPv4Address("255.255.255.255")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Port:
-    """A port of ours that machines have to reach on an interface, at our address there; `what` is asked there."""
-
-    interface: str
-    address: IPv4Address
-    network: IPv4Network
-    port: int
-    protocol: str
-    what: str
-
-    @property
-    def targets(self) -> frozenset[IPv4Address]:
-        """The addresses to which machines send."""
-        broadcast = {EVERYBODY, self.network.broadcast_address} if self.what == "DHCP" else set[IPv4Address]()
-        return frozenset({self.address, *broadcast})
-
-
-class Match(IntEnum):
-    """Whether packets that machines send to a port match: none, some or perhaps some, all."""
-
-    NO = 0
-    MAYBE = 1
-    YES = 2
 
 
 class Kind(StrEnum):
@@ -46,6 +20,7 @@ class Kind(StrEnum):
 
     DROP = "drop"
     ACCEPT = "accept"
+    DIVERT = "divert"
     JUMP = "jump"
     GOTO = "goto"
     RETURN = "return"
@@ -55,19 +30,23 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """`chain` is where a jump leads."""
+    """`to` is the chain to which a jump leads; of a diversion the address, a colon, and the port, where it changes one."""
 
     kind: Kind
-    chain: str = ""
+    to: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
-    """`text` is how the firewall's own program writes it, or its number there."""
+    """`text` is how the firewall's own program writes it, or its number there.
 
-    matches: Callable[[Port], Match]
+    `is_read`: each of its conditions is known here, also where it depends on the machine whether that holds.
+    """
+
+    matches: Callable[[Flow], Match]
     verdict: Verdict
     text: str
+    is_read: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,10 +60,11 @@ class Chain:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Drop:
-    """What surely drops packets: the chain, and the rule or policy in it."""
+    """What surely drops packets, or diverts them `to` somewhere: the chain, and the rule or policy in it."""
 
     chain: str
     text: str
+    to: str = ""
 
 
 class _Open(StrEnum):
@@ -94,51 +74,33 @@ class _Open(StrEnum):
     BACK = "back"
 
 
-def all_of(*matches: Match) -> Match:
-    """Whether packets match all of several conditions."""
-    return min(matches, default=Match.YES)
-
-
-def any_of(*matches: Match) -> Match:
-    """Whether packets match one of several conditions at least."""
-    return max(matches, default=Match.NO)
-
-
-def negated(match: Match) -> Match:
-    """Whether packets do not match."""
-    return Match(2 - match)
-
-
-def how_many(matching: int, of: int) -> Match:
-    """Whether all, some or none of so many match."""
-    return Match.NO if not matching else Match.YES if matching == of else Match.MAYBE
-
-
-def dropped(chains: Mapping[str, Chain], start: str, port: Port) -> Drop | None:
-    """What surely drops all that machines send to a port, of the rules that begin with a chain; None: something may get through."""
-    found = _walked(chains, start, port, 0)
+def dropped(chains: Mapping[str, Chain], start: str, flow: Flow) -> Drop | None:
+    """What surely drops or diverts all of a flow, of the rules that begin with a chain; None: something may get through."""
+    found = _walked(chains, start, flow, 0)
     if isinstance(found, Drop):
         return found
     chain = chains[start]
     return Drop(chain=start, text=chain.policy) if found is _Open.BACK and chain.drops_rest else None
 
 
-def _walked(chains: Mapping[str, Chain], name: str, port: Port, depth: int) -> Drop | _Open:
+def _walked(chains: Mapping[str, Chain], name: str, flow: Flow, depth: int) -> Drop | _Open:
     """What becomes of the packets in a chain.  BACK: all that is not dropped comes back."""
     if depth > _DEEPEST or name not in chains:
         return _Open.THROUGH
     some_come_back = False
     for rule in chains[name].rules:
-        hit, verdict = rule.matches(port), rule.verdict
+        hit, verdict = rule.matches(flow), rule.verdict
         if hit is Match.NO or verdict.kind is Kind.CONTINUE:
             continue
         found: Drop | _Open = _Open.THROUGH
         if verdict.kind is Kind.DROP:
             found = Drop(chain=name, text=rule.text)
+        elif verdict.kind is Kind.DIVERT and not flow.may_arrive_at(verdict.to):
+            found = Drop(chain=name, text=rule.text, to=verdict.to)
         elif verdict.kind is Kind.RETURN:
             found = _Open.BACK
         elif verdict.kind in (Kind.JUMP, Kind.GOTO):
-            found = _walked(chains, verdict.chain, port, depth + 1)
+            found = _walked(chains, verdict.to, flow, depth + 1)
         if found is _Open.THROUGH:
             return found
         if found is _Open.BACK:
@@ -148,3 +110,26 @@ def _walked(chains: Mapping[str, Chain], name: str, port: Port, depth: int) -> D
         if hit is Match.YES:
             return _Open.BACK if some_come_back else found
     return _Open.BACK
+
+
+def is_unclear(chains: Mapping[str, Chain], start: str, flow: Flow) -> bool:
+    """Whether it hangs on rules that are not read here what becomes of a flow, of those that begin with a chain."""
+    reached = [*_reached(chains, start, flow, set())]
+    drops = chains[start].drops_rest or any(each.verdict.kind in (Kind.DROP, Kind.UNKNOWN) for each in reached)
+    return drops and not all(each.is_read for each in reached) and dropped(chains, start, flow) is None
+
+
+def _reached(chains: Mapping[str, Chain], name: str, flow: Flow, seen: set[str]) -> Iterator[Rule]:
+    """The rules that some of a flow may meet, and that decide something; each chain once."""
+    if name in seen or name not in chains:
+        return
+    seen.add(name)
+    for rule in chains[name].rules:
+        hit, kind = rule.matches(flow), rule.verdict.kind
+        if hit is Match.NO or kind is Kind.CONTINUE:
+            continue
+        yield rule
+        if kind in (Kind.JUMP, Kind.GOTO):
+            yield from _reached(chains, rule.verdict.to, flow, seen)
+        if hit is Match.YES and kind is not Kind.JUMP:
+            return

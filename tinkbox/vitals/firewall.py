@@ -1,21 +1,23 @@
-"""The firewall of this host: whether it keeps machines from ports that they have to reach."""
+"""The firewall of this host: whether it keeps machines from ports that they have to reach, or from replies."""
 
 import asyncio
 import os
 import shutil
 import signal
 from asyncio.subprocess import DEVNULL, PIPE
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import partial
 from typing import Final, TypeVar
 
 from tinkbox.model.errors import Unavailable
 from tinkbox.model.text import one_line
-from tinkbox.model.vitals import ShutPort
-from tinkbox.vitals.filter_rules import Port
-from tinkbox.vitals.iptables import shut_ports
-from tinkbox.vitals.nftables import Ruleset, ShutChain
+from tinkbox.model.vitals import ShutPort, TakenPort
+from tinkbox.vitals.flows import Port, Way
+from tinkbox.vitals.interfaces import bridge_ports
+from tinkbox.vitals.iptables import SavedTables
+from tinkbox.vitals.nftables import Ruleset, ShutChain, devices_of
 
 # Either of two kinds of tables may filter on one host; `iptables-save` is one of the two that stand before it.
 _SAVING: Final = ("iptables-nft-save", "iptables-legacy-save")
@@ -27,6 +29,29 @@ _MOST: Final = 8 << 20  # octets of rules that are read
 
 
 T = TypeVar("T")
+Of = TypeVar("Of", ShutPort, TakenPort)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FirewallReading:
+    """What the rules surely do: ports that are shut, ports from which no reply gets out, and ports that are diverted, each once.
+
+    `unclear` are tables of nft of which that is not known, `unread` why one of the programs did not tell its rules.
+    """
+
+    shut: tuple[ShutPort, ...] = ()
+    replies: tuple[ShutPort, ...] = ()
+    taken: tuple[TakenPort, ...] = ()
+    unclear: tuple[str, ...] = ()
+    unread: str = ""
+
+    @property
+    def why_unclear(self) -> str:
+        """Why not all that the rules do is known, empty where it is."""
+        if self.unread or not self.unclear:
+            return self.unread
+        tables = f"table {self.unclear[0]} has" if len(self.unclear) == 1 else f"tables {', '.join(self.unclear)} have"
+        return f"nft's {tables} rules that tinkbox does not understand: `nft list ruleset` shows them"
 
 
 class Firewall:
@@ -34,52 +59,85 @@ class Firewall:
 
     def __init__(self, ports: Sequence[Port], folders: str = _FOLDERS) -> None:
         self._ports = ports
+        self._replying = [each for each in ports if each.replies]
         self._folders = folders
-        self._known: dict[str, tuple[str, tuple[ShutPort, ...]]] = {}
+        self._known: dict[str, tuple[object, FirewallReading]] = {}
 
-    async def look(self) -> tuple[ShutPort, ...]:
-        """The ports that are surely shut, each once.  Raises Unavailable where the rules cannot be read."""
-        found: dict[tuple[str, int, str], ShutPort] = {}
+    async def look(self) -> FirewallReading:
+        """What the rules do now.  Raises Unavailable where they cannot be read."""
         saving = [each for each in _SAVING if self._program(each)] or [
             each for each in (_SAVING_ANY,) if self._program(each)
         ]
         if not saving and not self._program("nft"):
             raise Unavailable("neither nft nor iptables is installed here")
         # What both show is told in the words of iptables, with which it was made.
-        looks: list[Callable[[], Awaitable[tuple[ShutPort, ...]]]] = [partial(self._iptables, each) for each in saving]
+        looks: list[Callable[[], Awaitable[FirewallReading]]] = [partial(self._iptables, each) for each in saving]
         if self._program("nft"):
             looks.append(self._nft)
+        readings: list[FirewallReading] = []
         refused: list[Unavailable] = []
         for look in looks:
             try:
-                for each in await look():
-                    found.setdefault((each.interface, each.port, each.protocol), each)
+                readings.append(await look())
             except Unavailable as error:
                 refused.append(error)
-        if refused and not found:
+        found = FirewallReading(
+            shut=_once(each.shut for each in readings),
+            replies=_once(each.replies for each in readings),
+            taken=_once(each.taken for each in readings),
+            unclear=tuple(table for each in readings for table in each.unclear),
+            unread=str(refused[0]) if refused else "",
+        )
+        if refused and not (found.shut or found.replies or found.taken):
             raise refused[0]
-        return tuple(found.values())
+        return found
 
-    async def _iptables(self, program: str) -> tuple[ShutPort, ...]:
+    async def _iptables(self, program: str) -> FirewallReading:
         saved = await self._printed(program)
         known = self._known.get(program)
         # Numbers of packets and times stand in what is printed, and change.
         lines = (line for line in saved.splitlines() if not line.startswith("#"))
         rules = "\n".join(line.partition(" [")[0] if line.startswith(":") else line for line in lines)
         if known is None or known[0] != rules:
-            known = self._known[program] = (
-                rules,
-                tuple(_understood(program, lambda: [*shut_ports(rules, self._ports, self._command(program))])),
-            )
+            known = self._known[program] = rules, _understood(program, lambda: self._of_iptables(program, rules))
         return known[1]
 
-    async def _nft(self) -> tuple[ShutPort, ...]:
+    def _of_iptables(self, program: str, rules: str) -> FirewallReading:
+        tables = SavedTables(rules, self._command(program))
+        return FirewallReading(
+            shut=tuple(tables.shut(self._ports, Way.IN)),
+            replies=tuple(tables.shut(self._replying, Way.OUT)),
+            taken=tuple(tables.taken(self._ports)),
+        )
+
+    async def _nft(self) -> FirewallReading:
         told = await self._printed("nft", "--json", "--stateless", "list", "ruleset")
-        known = self._known.get("nft")
-        if known is None or known[0] != told:
-            shut = _understood("nft", lambda: [*Ruleset(told).shut(self._ports)])
-            known = self._known["nft"] = told, tuple([each.told(await self._text(each)) for each in shut])
+        bridged = {each: frozenset(bridge_ports(each) or ()) for each in {port.interface for port in self._ports}}
+        state, known = (told, bridged), self._known.get("nft")
+        if known is None or known[0] != state:
+            known = self._known["nft"] = state, await self._of_nft(told, bridged)
         return known[1]
+
+    async def _of_nft(self, told: str, bridged: Mapping[str, frozenset[str]]) -> FirewallReading:
+        devices: Mapping[tuple[str, str], frozenset[str]] = {}
+        if '"ingress"' in told or '"egress"' in told:
+            devices = devices_of(await self._printed("nft", "--stateless", "list", "ruleset"))
+        rules = _understood("nft", lambda: Ruleset(told, devices, bridged))
+        shut, replies, taken, unclear = _understood(
+            "nft",
+            lambda: (
+                [*rules.shut(self._ports, Way.IN)],
+                [*rules.shut(self._replying, Way.OUT)],
+                [*rules.taken(self._ports)],
+                [*rules.unclear(self._ports)],
+            ),
+        )
+        return FirewallReading(
+            shut=tuple([each.told(await self._text(each)) for each in shut]),
+            replies=tuple([each.told(await self._text(each)) for each in replies]),
+            taken=tuple([each.taken(await self._text(each)) for each in taken]),
+            unclear=tuple(unclear),
+        )
 
     async def _text(self, shut: ShutChain) -> str:
         """The rule or policy as nft writes it."""
@@ -157,7 +215,15 @@ async def _some(stream: asyncio.StreamReader, most: int) -> bytes:
     return bytes(found)
 
 
-def _understood(program: str, read: Callable[[], list[T]]) -> list[T]:
+def _once(readings: Iterable[Sequence[Of]]) -> tuple[Of, ...]:
+    """Of each port the first that tells of it."""
+    found: dict[tuple[str, int, str], Of] = {}
+    for each in (one for those in readings for one in those):
+        found.setdefault((each.interface, each.port, each.protocol), each)
+    return tuple(found.values())
+
+
+def _understood(program: str, read: Callable[[], T]) -> T:
     """What was read of rules; raises Unavailable where they are not understood."""
     try:
         return read()

@@ -7,14 +7,16 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final, NoReturn
 
+from tinkbox.model.engine_trouble import EngineTrouble
 from tinkbox.model.errors import Refusal
 from tinkbox.model.host_vitals import HostVitals
-from tinkbox.model.vitals import ClockVitals, DamagedFile, OtherVersion, ShutPort, Unheard, Vitals
+from tinkbox.model.images.mirrors import MirrorTrouble
+from tinkbox.model.vitals import ClockVitals, DamagedFile, Inodes, OtherVersion, UncleanEnd, Unheard, Vitals
 from tinkbox.vitals.background import Background
 from tinkbox.vitals.clock import ClockWatch
 from tinkbox.vitals.file_digests import DescribedFile, FileDigests
-from tinkbox.vitals.filter_rules import Port
-from tinkbox.vitals.firewall import Firewall
+from tinkbox.vitals.firewall import Firewall, FirewallReading
+from tinkbox.vitals.flows import Port
 from tinkbox.vitals.interfaces import OwnInterface, attachments
 from tinkbox.vitals.memory import memory
 
@@ -23,7 +25,10 @@ OFTEN: Final = 7.0
 SELDOM: Final = 600.0
 DAILY: Final = 86400.0
 SWAPPED_WITHIN: Final = 0.5
-ENGINE_SECONDS: Final = 5.0
+
+
+def _untold_inodes() -> Inodes | None:
+    return None
 
 
 def _unknown_host() -> HostVitals | None:
@@ -36,10 +41,12 @@ class Sources:
 
     `newest` is the latest time that the store tells of.  `osie` are the files of all OSIEs, and `versions` the programs of ours
     that are of another version; they raise Refusal where that cannot be known.  `images` finds damaged blobs, and why images cannot be used at all.  `database` is
-    what a check of its file finds, empty for nothing; it blocks.  `engine` is why this host's container engine does not answer, empty where it
-    does, None where it is not needed.  `time` is how far the clock is ahead of a time server, and which; raises Refusal where none tells.
+    what a check of its file finds, empty for nothing; it blocks.  `engine` is why this host's container engine does not answer, None where it
+    does; raises Refusal where it is not needed.  `time` is how far the clock is ahead of a time server, and which; raises Refusal where none tells.
     `refused` is which writes the disk refuses, and since when.  `unheard` are the ports to which something comes that we do not get.
-    `damage` is what the store heard of a damaged file while it was used, empty for nothing.  `host` is this host beside our parts.
+    `damage` is what the store heard of a damaged file while it was used, empty for nothing.  `operator_socket` is why the operator
+    door's unix socket is gone, empty where it is there, `inodes` those of the data folder's file system, None where it counts none.  `mirrors` are
+    those of registries of which nothing comes.  `unclean_end` is how the appliance before this one ended, None where it was told to.  `host` is this host beside our parts.
     """
 
     newest: Callable[[], Awaitable[datetime | None]]
@@ -47,11 +54,15 @@ class Sources:
     versions: Callable[[], Sequence[OtherVersion]]
     images: Callable[[], Awaitable[tuple[tuple[DamagedFile, ...], str]]]
     database: Callable[[], str]
-    engine: Callable[[], Awaitable[str | None]]
+    engine: Callable[[], Awaitable[EngineTrouble | None]]
     time: Callable[[], Awaitable[tuple[timedelta | None, str]]]
     refused: Callable[[], tuple[str, datetime] | None]
     unheard: Callable[[], Sequence[Unheard]]
     damage: Callable[[], str] = str
+    mirrors: Callable[[], Sequence[MirrorTrouble]] = tuple
+    unclean_end: UncleanEnd | None = None
+    operator_socket: Callable[[], str] = str
+    inodes: Callable[[], Inodes | None] = _untold_inodes
     host: Callable[[], HostVitals | None] = _unknown_host
 
 
@@ -77,16 +88,16 @@ class Gatherer:
         self._newest: datetime | None = None
         digests = FileDigests(steady)
         nothing: tuple[tuple[DamagedFile, ...], str] = ((), "")
-        no_ports: tuple[ShutPort, ...] = ()
         no_files: tuple[DamagedFile, ...] = ()
         no_programs: tuple[OtherVersion, ...] = ()
         firewall = Firewall(ports)
-        self._firewall = Background(firewall.look, no_ports, often)
+        self._firewall = Background(firewall.look, FirewallReading(), often)
         self._osie = Background(lambda: self._osie_files(digests), no_files, often)
         self._versions = Background(lambda: asyncio.to_thread(lambda: tuple(sources.versions())), no_programs, often)
         self._images = Background(sources.images, nothing, often)
         self._database = Background(lambda: asyncio.to_thread(sources.database), "", DAILY)
-        self._engine = Background(self._ask_engine, None, often)
+        no_trouble: EngineTrouble | None = None
+        self._engine = Background(sources.engine, no_trouble, often)
         no_offset: tuple[timedelta | None, str] = (None, "")
         self._time = Background(sources.time, no_offset, SELDOM)
         self._backgrounds: Sequence[Background[Any]] = (
@@ -118,9 +129,10 @@ class Gatherer:
         images, registry = self._images.last
         offset, source = self._time.last
         refused = self._sources.refused()
-        host_memory = memory()
+        host_memory, host = memory(), self._sources.host()
         parts = {
             "its own firewall": self._firewall.why,
+            "part of its packet filter": self._firewall.last.why_unclear,
             "the files of the OSIE": self._osie.why,
             "versions": self._versions.why,
             "images": self._images.why,
@@ -129,25 +141,29 @@ class Gatherer:
             "time servers": self._time.why,
             "memory": "" if host_memory else "the kernel does not tell it",
         }
-        if self._engine.last is None and not self._engine.why:
-            parts["its container engine"] = "no service of a workflow runs on this host"
         return Vitals(
             at=self._clock(),
             attachments=attachments(self._ours),
-            shut_ports=self._firewall.last,
+            shut_ports=self._firewall.last.shut,
+            shut_replies=self._firewall.last.replies,
+            taken_ports=self._firewall.last.taken,
             unheard=tuple(self._sources.unheard()),
             memory=host_memory,
+            inodes=self._sources.inodes(),
             clock=ClockVitals(jump=self._watch.look(), newest=self._newest, offset=offset, source=source),
             damaged_osie=self._osie.last,
             other_versions=self._versions.last,
             damaged_images=images,
             registry=registry,
             database=self._sources.damage() or self._database.last,
-            engine=self._engine.last or "",
+            engine=self._engine.last,
+            mirrors=tuple(self._sources.mirrors()),
+            unclean_end=self._sources.unclean_end,
             refused_write=refused[0] if refused else "",
             refused_since=refused[1] if refused else None,
-            host=self._sources.host(),
-            unexamined={part: why for part, why in parts.items() if why},
+            operator_socket=self._sources.operator_socket(),
+            host=host,
+            unexamined={part: why for part, why in parts.items() if why} | {**(host.unexamined if host else {})},
         )
 
     async def _osie_files(self, digests: FileDigests) -> tuple[DamagedFile, ...]:
@@ -160,10 +176,3 @@ class Gatherer:
             if again:
                 await asyncio.sleep(SWAPPED_WITHIN)
         return found
-
-    async def _ask_engine(self) -> str | None:
-        try:
-            async with asyncio.timeout(ENGINE_SECONDS):
-                return await self._sources.engine()
-        except TimeoutError:
-            return f"it does not answer within {ENGINE_SECONDS:.0f} seconds"

@@ -1,12 +1,16 @@
 """What is measured of this host and of its neighbours on our networks."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from ipaddress import IPv4Address
 from typing import Final, NoReturn
 
-from tinkbox.model.host_vitals import HostVitals, LostDatabase, OtherAppliance, RefusedReplies, TakenAddress
+from tinkbox.model.host_vitals import HostVitals, LostDatabase, OtherAppliance, RefusedReplies, StrayRoute, TakenAddress
+from tinkbox.model.leases import Subnet
 from tinkbox.vitals.background import Background
 from tinkbox.vitals.link_settings import link_settings
+from tinkbox.vitals.packet_programs import unread_programs
+from tinkbox.vitals.routes import stray_routes
 
 # Seconds from one question for our own addresses to the next.
 _ASKED_EVERY: Final = 10.0
@@ -14,19 +18,30 @@ _ASKED_EVERY: Final = 10.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HostSources:
-    """What is asked of the rest of the appliance: who has our addresses, which takes half a second, and what was noted since."""
+    """What is asked of the rest of the appliance: who has our addresses, which takes half a second, and what was noted since.
+
+    `reserved` are addresses of machines beside the pools.
+    """
 
     taken: Callable[[], Awaitable[tuple[TakenAddress, ...]]]
     refused_replies: Callable[[], Sequence[RefusedReplies]]
     appliances: Callable[[], Sequence[OtherAppliance]]
     database: Callable[[], LostDatabase | None]
+    reserved: Callable[[], Iterable[IPv4Address]]
 
 
 class HostWatch:
-    """`names` are the provisioning interfaces."""
+    """`ours` are our addresses, by provisioning interface; `subnets` the networks that machines are on."""
 
-    def __init__(self, names: Sequence[str], sources: HostSources, every: float = _ASKED_EVERY) -> None:
-        self._names = names
+    def __init__(
+        self,
+        ours: Mapping[str, IPv4Address],
+        subnets: Sequence[Subnet],
+        sources: HostSources,
+        every: float = _ASKED_EVERY,
+    ) -> None:
+        self._ours = ours
+        self._subnets = subnets
         self._sources = sources
         nothing: tuple[TakenAddress, ...] = ()
         self._taken = Background(sources.taken, nothing, every)
@@ -37,10 +52,17 @@ class HostWatch:
 
     def look(self) -> HostVitals:
         """As it is now."""
+        strays, unexamined = tuple[StrayRoute, ...](), unread_programs(self._ours)
+        try:
+            strays = stray_routes(self._subnets, self._ours, self._sources.reserved())
+        except OSError as error:
+            unexamined["routes"] = f"the kernel does not tell them: {error.strerror}"
         return HostVitals(
-            links=link_settings(self._names),
+            links=link_settings(self._ours),
             taken=self._taken.last,
             refused_replies=tuple(self._sources.refused_replies()),
             appliances=tuple(self._sources.appliances()),
             database=self._sources.database(),
+            stray_routes=strays,
+            unexamined=unexamined,
         )

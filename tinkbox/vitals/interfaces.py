@@ -8,16 +8,16 @@ from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv4Interface
-from pathlib import Path
 from typing import Final
 
 from tinkbox.model.vitals import Attachment
 from tinkbox.vitals.ipv4_addresses import interface_of, labelled_addresses
+from tinkbox.vitals.rtnetlink import GET_LINK, LINK, Rtnetlink, attribute, attributes, link_question
 
 _SIOCGIFFLAGS: Final = 0x8913
 _UP, _RUNNING = 0x1, 0x40  # <linux/if.h>: IFF_UP; IFF_RUNNING: there is a carrier
 _SO_BINDTOIFINDEX: Final = 62  # <asm-generic/socket.h>, since Linux 5.0
-_DEVICES: Final = Path("/sys/class/net")
+_NAME, _MASTER, _LINKINFO, _KIND = 3, 10, 18, 1  # <linux/if_link.h>: IFLA_IFNAME and so on, IFLA_INFO_KIND
 _MOST_PORTS: Final = 1024  # of a bridge
 
 
@@ -36,6 +36,21 @@ def bound_number(bound: socket.socket) -> int:
         return bound.getsockopt(socket.SOL_SOCKET, _SO_BINDTOIFINDEX)
     except OSError:
         return 0
+
+
+def bridge_ports(name: str) -> list[str] | None:
+    """The ports of a bridge; None: the interface is none, or is gone."""
+    try:
+        with Rtnetlink() as kernel:
+            number = struct.pack("=I", socket.if_nametoindex(name))
+            own = attributes(kernel.one(GET_LINK, link_question(name))[LINK.size :])
+            if attributes(own.get(_LINKINFO, b"")).get(_KIND, b"").rstrip(b"\0") != b"bridge":
+                return None
+            told = kernel.all(GET_LINK, LINK.pack(socket.AF_UNSPEC, 0, 0, 0, 0) + attribute(_MASTER, number))
+    except OSError:
+        return None
+    links = [attributes(each[LINK.size :]) for each in told]
+    return [os.fsdecode(each[_NAME].rstrip(b"\0")) for each in links if each.get(_MASTER) == number]
 
 
 def attachments(ours: Iterable[OwnInterface]) -> tuple[Attachment, ...]:
@@ -81,11 +96,8 @@ def _flags(asking: socket.socket, name: str) -> int | None:
 
 def _has_port(asking: socket.socket, name: str) -> bool:
     """Whether it is no bridge, or one of its ports has a link: a new bridge counts as connected before its first port."""
-    try:
-        ports = [each.name for each in (_DEVICES / name / "brif").iterdir()]
-    except OSError:
-        return True
-    return len(ports) > _MOST_PORTS or any((_flags(asking, each) or 0) & _RUNNING for each in ports)
+    ports = bridge_ports(name)
+    return ports is None or len(ports) > _MOST_PORTS or any((_flags(asking, each) or 0) & _RUNNING for each in ports)
 
 
 def _addresses(asking: socket.socket) -> dict[str, frozenset[IPv4Address]]:

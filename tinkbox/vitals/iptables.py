@@ -1,33 +1,30 @@
 """What `iptables-save` prints, as rules.  Pure."""
 
+import itertools
 import shlex
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from ipaddress import IPv4Network
 from typing import Final
 
-from tinkbox.model.vitals import ShutPort
-from tinkbox.vitals.filter_rules import (
-    EVERYBODY,
-    Chain,
-    Kind,
-    Match,
-    Port,
-    Rule,
-    Verdict,
-    all_of,
-    any_of,
-    dropped,
-    how_many,
-    negated,
-)
+from tinkbox.model.vitals import ShutPort, TakenPort
+from tinkbox.vitals.filter_rules import Chain, Drop, Kind, Rule, Verdict, dropped
+from tinkbox.vitals.flows import Flow, Match, Port, Way, all_of, any_of, negated, surely
 
-# The chains that packets for this host come through, by the tables that filter; `nat` sees the first packet of a flow alone.
-_ON_THE_WAY: Final = {"raw": "PREROUTING", "mangle": "PREROUTING", "filter": "INPUT", "security": "INPUT"}
+# The chains that packets to and from this host come through, by the tables that filter; `nat` sees the first packet of a flow alone.
+_ON_THE_WAY: Final = {
+    Way.IN: (("raw", "PREROUTING"), ("mangle", "PREROUTING"), ("mangle", "INPUT"), ("filter", "INPUT"), ("security", "INPUT")),
+    Way.OUT: (
+        ("raw", "OUTPUT"), ("mangle", "OUTPUT"), ("filter", "OUTPUT"), ("security", "OUTPUT"), ("mangle", "POSTROUTING"),
+    ),
+}  # fmt: skip
+_DIVERTING: Final = ("nat", "PREROUTING")
 _KINDS: Final = {
     "DROP": Kind.DROP,
     "REJECT": Kind.DROP,
     "ACCEPT": Kind.ACCEPT,
+    "DNAT": Kind.DIVERT,
+    "REDIRECT": Kind.DIVERT,
     "RETURN": Kind.RETURN,
     "": Kind.CONTINUE,
     "LOG": Kind.CONTINUE,
@@ -56,34 +53,68 @@ class _Table:
         }
 
 
-def shut_ports(saved: str, ports: Iterable[Port], command: str = "iptables") -> Iterator[ShutPort]:
-    """The ports to which nothing gets through by what `iptables-save` printed; `command` is what changes that.
+class SavedTables:
+    """What `iptables-save` printed; `command` is what changes that.  Making one raises ValueError for what it does not print."""
 
-    Raises ValueError for what it does not print.
-    """
-    tables = _tables(saved)
-    firewall = "ufw" if "ufw-user-input" in tables.get("filter", _Table()).policies else "iptables"
-    chains = {name: table.chains() for name, table in tables.items()}
-    for port in ports:
-        for name, start in _ON_THE_WAY.items():
-            if start in chains.get(name, {}) and (found := dropped(chains[name], start, port)) is not None:
-                table = "" if name == "filter" else f"-t {name} "
-                yield ShutPort(
+    def __init__(self, saved: str, command: str = "iptables") -> None:
+        tables = _tables(saved)
+        self._command = command
+        self._is_ufw = "ufw-user-input" in tables.get("filter", _Table()).policies
+        self._chains = {name: table.chains() for name, table in tables.items()}
+
+    def shut(self, ports: Iterable[Port], way: Way) -> Iterator[ShutPort]:
+        """The ports to which nothing gets through, or from which no reply does."""
+        for port in ports:
+            for name, start in _ON_THE_WAY[way]:
+                found = self._dropped(name, start, port, way)
+                if found is not None:
+                    yield ShutPort(
+                        interface=port.interface,
+                        port=port.port,
+                        protocol=port.protocol,
+                        why=f"{self._on(name)} {found.text}",
+                        asked=port.what,
+                        firewall="ufw" if self._is_ufw else "iptables",
+                        opens=self._opens(f"{self._on(name)} -I {start}", port, way),
+                    )
+                    break
+
+    def taken(self, ports: Iterable[Port]) -> Iterator[TakenPort]:
+        """The ports of which all is diverted to elsewhere."""
+        for port in ports:
+            found = self._dropped(*_DIVERTING, port, Way.IN)
+            if found is not None and found.to:
+                command = self._on(_DIVERTING[0])
+                yield TakenPort(
                     interface=port.interface,
                     port=port.port,
                     protocol=port.protocol,
-                    why=f"{command} {table}{found.text}",
                     asked=port.what,
-                    firewall=firewall,
-                    opens=_opens(firewall, f"{command} {table}-I {start}", port),
+                    to=found.to,
+                    why=f"{command} {found.text}",
+                    chain=found.chain,
+                    gives_back=f"{command} {found.text.replace('-A ', '-D ', 1)}",
                 )
-                break
 
+    def _dropped(self, table: str, start: str, port: Port, way: Way) -> Drop | None:
+        chains = self._chains.get(table, {})
+        flow = Flow(port=port, way=way, devices=frozenset({port.interface}))
+        return dropped(chains, start, flow) if start in chains else None
 
-def _opens(firewall: str, insert: str, port: Port) -> str:
-    if firewall == "ufw":
-        return f"ufw allow in on {port.interface} to any port {port.port} proto {port.protocol}"
-    return f"{insert} -i {port.interface} -p {port.protocol} --dport {port.port} -j ACCEPT"
+    def _on(self, table: str) -> str:
+        return self._command if table == "filter" else f"{self._command} -t {table}"
+
+    def _opens(self, insert: str, port: Port, way: Way) -> str:
+        if way is Way.IN:
+            if self._is_ufw:
+                return f"ufw allow in on {port.interface} to any port {port.port} proto {port.protocol}"
+            return f"{insert} -i {port.interface} -p {port.protocol} --dport {port.port} -j ACCEPT"
+        number = port.replies_from
+        if self._is_ufw:
+            of_port = "" if number is None else f" port {number}"
+            return f"ufw allow out on {port.interface} from any{of_port} proto {port.protocol}"
+        of_port = "" if number is None else f"--sport {number} "
+        return f"{insert} -o {port.interface} -p {port.protocol} {of_port}-j ACCEPT"
 
 
 def _tables(saved: str) -> dict[str, _Table]:
@@ -109,38 +140,41 @@ class _Condition:
     values: tuple[str, ...]
     no: bool
 
-    def matches(self, port: Port) -> Match:
-        found = self._matches(port)
+    def matches(self, flow: Flow) -> Match:
+        found = self._matches(flow)
         return negated(found) if self.no else found
 
-    def _matches(self, port: Port) -> Match:
+    def _matches(self, flow: Flow) -> Match:
         value = self.values[0] if self.values else ""
         match self.option:
             case "-m" | "--match" | "--comment":
                 return Match.YES if not self.no else Match.NO
             case "-i" | "--in-interface":
-                return _interface(value, port)
+                return flow.passes(value, "+", Way.IN)
+            case "-o" | "--out-interface":
+                return flow.passes(value, "+", Way.OUT)
             case "-p" | "--protocol":
-                return Match(2 * (value == "all" or _PROTOCOLS.get(value, value) == port.protocol))
+                return surely(value == "all" or _PROTOCOLS.get(value, value) == flow.port.protocol)
             case "--dport" | "--destination-port" | "--dports" | "--destination-ports":
-                return any_of(*(_port(each, port) for each in value.split(",")))
+                return _port(value, flow.is_to_port)
+            case "--sport" | "--source-port" | "--sports" | "--source-ports":
+                return _port(value, flow.is_from_port)
             case "-d" | "--destination":
                 network = IPv4Network(value, strict=False)
-                return how_many(sum(each in network for each in port.targets), len(port.targets))
+                return flow.is_to(network.network_address, network.broadcast_address)
             case "-s" | "--source":
-                return Match.YES if value in ("0.0.0.0/0", "0/0") else Match.MAYBE
+                network = IPv4Network("0.0.0.0/0" if value == "0/0" else value, strict=False)
+                return flow.is_from(network.network_address, network.broadcast_address)
             case "--ctstate" | "--state":
-                return Match(2 * ("NEW" in value.split(","))) if "UNTRACKED" not in value else Match.MAYBE
+                return flow.is_in_state(value.lower().split(","))
             case "--dst-type":
-                kinds = value.split(",")
-                local = sum(("BROADCAST" if _is_broadcast(each, port) else "LOCAL") in kinds for each in port.targets)
-                return how_many(local, len(port.targets))
+                return flow.is_to_kind(value.lower().split(","))
         return Match.MAYBE
 
 
 def _rule(words: list[str], text: str) -> Rule:
     conditions: list[_Condition] = []
-    kind, chain, at = Kind.CONTINUE, "", 0
+    kind, to, at = Kind.CONTINUE, "", 0
     while at < len(words):
         no = words[at] == "!"
         at += no
@@ -152,35 +186,39 @@ def _rule(words: list[str], text: str) -> Rule:
         if option in ("-j", "--jump", "-g", "--goto"):
             target = values[0] if values else ""
             kind = _KINDS.get(target, Kind.GOTO if option in ("-g", "--goto") else Kind.JUMP)
-            chain = target
+            to = _diversion(words[end:]) if kind is Kind.DIVERT else target
             break  # what follows belongs to the target
         conditions.append(_Condition(option, values, no))
         at = end
     found = tuple(conditions)
     return Rule(
-        matches=lambda port: all_of(*(each.matches(port) for each in found)),
-        verdict=Verdict(kind=kind, chain=chain),
+        matches=lambda flow: all_of(*(each.matches(flow) for each in found)),
+        verdict=Verdict(kind=kind, to=to),
         text=text,
     )
+
+
+def _diversion(words: list[str]) -> str:
+    """Where DNAT or REDIRECT lead by what follows them, as `Verdict.to` has it."""
+    options = dict(itertools.pairwise(words))
+    if "--to-ports" in options:
+        return f":{options['--to-ports']}"
+    target = options.get("--to-destination", "")
+    return target if ":" in target else f"{target}:"
 
 
 def _is_option(word: str) -> bool:
     return word.startswith("-") and len(word) > 1 and not word[1].isdigit()
 
 
-def _interface(name: str, port: Port) -> Match:
-    if name.endswith("+"):
-        return Match(2 * port.interface.startswith(name[:-1]))
-    return Match(2 * (name == port.interface))
-
-
-def _port(text: str, port: Port) -> Match:
-    low, _, high = text.partition(":")
-    if not (low or "0").isdigit() or not (high or "0").isdigit():
-        return Match.MAYBE
-    last = int(high or 65535) if ":" in text else int(low)
-    return Match(2 * (int(low or 0) <= port.port <= last))
-
-
-def _is_broadcast(address: object, port: Port) -> bool:
-    return address in (EVERYBODY, port.network.broadcast_address)
+def _port(text: str, is_one: Callable[[int, int], Match]) -> Match:
+    """Whether a flow has one of some ports, as iptables lists them."""
+    found = []
+    for each in text.split(","):
+        low, _, high = each.partition(":")
+        if (low or "0").isdigit() and (high or "0").isdigit():
+            first = int(low or 0)
+            found.append(is_one(first, int(high or 65535) if ":" in each else first))
+        else:
+            found.append(Match.MAYBE)
+    return any_of(*found)

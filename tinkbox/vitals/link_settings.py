@@ -36,6 +36,12 @@ def _mtu(asking: socket.socket, name: str) -> int | None:
     return int(struct.unpack_from("i", answer, 16)[0])
 
 
+def networks_by_interface() -> dict[str, set[IPv4Network]]:
+    """The networks of all interfaces of this host."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC) as asking:
+        return _networks(asking)
+
+
 def _networks(asking: socket.socket) -> dict[str, set[IPv4Network]]:
     found: dict[str, set[IPv4Network]] = {}
     for label, address in labelled_addresses(asking):

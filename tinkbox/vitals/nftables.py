@@ -1,34 +1,30 @@
 """What `nft --json list ruleset` prints, as rules.  Pure."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from ipaddress import IPv4Address, IPv4Network
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
-from tinkbox.model.vitals import ShutPort
-from tinkbox.vitals.filter_rules import (
-    EVERYBODY,
-    Chain,
-    Drop,
-    Kind,
-    Match,
-    Port,
-    Rule,
-    Verdict,
-    all_of,
-    any_of,
-    dropped,
-    how_many,
-    negated,
-)
+from tinkbox.model.vitals import ShutPort, TakenPort
+from tinkbox.vitals.filter_rules import Chain, Drop, Kind, Rule, Verdict, dropped, is_unclear
+from tinkbox.vitals.flows import Flow, Match, Port, Way, all_of, any_of, negated, surely
 
-_HOOKS: Final = frozenset({"input", "prerouting"})
-_FAMILIES: Final = frozenset({"ip", "inet"})
+_HOOKS: Final = {
+    Way.IN: frozenset({"input", "prerouting", "ingress"}),
+    Way.OUT: frozenset({"output", "postrouting", "egress"}),
+}
+# These see packets on one device, before or after all other tables.
+_DEVICE_HOOKS: Final = frozenset({"ingress", "egress"})
+_FAMILIES: Final = frozenset({"ip", "inet", "bridge", "netdev"})
+_FILTERING: Final = frozenset({"filter", "route"})
 _VERDICTS: Final = {
     "drop": Kind.DROP,
     "reject": Kind.DROP,
     "accept": Kind.ACCEPT,
+    "dnat": Kind.DIVERT,
+    "redirect": Kind.DIVERT,
     "return": Kind.RETURN,
     "jump": Kind.JUMP,
     "goto": Kind.GOTO,
@@ -38,20 +34,31 @@ _IDLE: Final = frozenset({"counter", "log", "mangle", "notrack", "ct helper", "c
 # Statements that may end a rule early; whatever else there is decides for itself.
 _CONDITIONS: Final = frozenset({"match", "limit", "ct count", "quota", "meter", "set", "map"})
 _PROTOCOLS: Final = {"udp": ("udp", 17), "tcp": ("tcp", 6)}
+_ETHERNET_OF_ALL: Final = "ff:ff:ff:ff:ff:ff"
+# What depends on the machine, or on what was before: that a rule asks for it is no reason to say that it is not understood.
+_OPEN_META: Final = frozenset(
+    {"mark", "pkttype", "skuid", "skgid", "length", "priority", "cpu", "iifgroup", "oifgroup"}
+)
+_OPEN_CT: Final = frozenset({"mark", "direction", "status", "expiration", "bytes", "packets", "label", "zone"})
+# Several devices are printed without quotes.
+_DEVICES_TOLD: Final = re.compile(r'device "(?P<one>[^"]+)"|devices = \{(?P<several>[^}]+)\}')
+_V = TypeVar("_V", int, IPv4Address)
 Entry = Mapping[str, Any]
 _Table = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShutChain:
-    """A port that is shut, and where: `handle` numbers the rule in its `chain`, None for the policy of the chain itself."""
+    """A port that is shut, or taken `to` elsewhere, and where: `handle` numbers the rule in its `chain`, None for the chain's policy."""
 
     port: Port
+    way: Way
     family: str
     table: str
     base: str
     chain: str
     handle: int | None
+    to: str = ""
 
     def told(self, text: str) -> ShutPort:
         """The same with the rule's or policy's own words."""
@@ -59,30 +66,93 @@ class ShutChain:
             interface=self.port.interface,
             port=self.port.port,
             protocol=self.port.protocol,
-            why=f"nft, table {self.family} {self.table}, chain {self.chain}: {text}",
+            why=self._where(text),
             asked=self.port.what,
-            firewall="firewalld" if self.table == "firewalld" else "nft",
+            firewall="firewalld" if self._is_of_firewalld else "nft",
             opens=self._opens(),
         )
 
+    def taken(self, text: str) -> TakenPort:
+        """The same of a port that is taken."""
+        return TakenPort(
+            interface=self.port.interface,
+            port=self.port.port,
+            protocol=self.port.protocol,
+            asked=self.port.what,
+            to=self.to,
+            why=self._where(text),
+            chain=f"{self.table} {self.chain}",
+            gives_back=f"nft delete rule {self.family} {self.table} {self.chain} handle {self.handle}",
+        )
+
+    def _where(self, text: str) -> str:
+        return f"nft, table {self.family} {self.table}, chain {self.chain}: {text}"
+
+    @property
+    def _is_of_firewalld(self) -> bool:
+        return self.table == "firewalld" and self.way is Way.IN
+
     def _opens(self) -> str:
         port = self.port
-        if self.table == "firewalld":
+        if self._is_of_firewalld:
             zone = f'--zone="$(firewall-cmd --get-zone-of-interface={port.interface})"'
             return f"firewall-cmd --permanent {zone} --add-port={port.port}/{port.protocol} && firewall-cmd --reload"
-        at = f"{self.family} {self.table} {self.base}"
-        return f'nft insert rule {at} iifname "{port.interface}" {port.protocol} dport {port.port} accept'
+        is_routed = self.family in ("ip", "inet")
+        if self.way is Way.IN:
+            by = f'iifname "{port.interface}" ' if is_routed else ""
+            what = f"{port.protocol} dport {port.port}"
+        else:
+            by = f'oifname "{port.interface}" ' if is_routed else ""
+            number = port.replies_from
+            what = f"meta l4proto {port.protocol}" if number is None else f"{port.protocol} sport {number}"
+        return f"nft insert rule {self.family} {self.table} {self.base} {by}{what} accept"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Base:
+    """A chain that the kernel calls at a `hook`; `devices` are those of one that belongs to devices."""
+
+    at: _Table
+    chain: str
+    hook: str
+    devices: frozenset[str]
+
+    def flow(self, port: Port, way: Way, bridged: frozenset[str]) -> Flow | None:
+        """What it sees of the packets of a port; None: nothing, or not all.  `bridged` are the ports of the bridge that the interface is."""
+        if self.hook not in _HOOKS[way]:
+            return None
+        own = frozenset({port.interface})
+        if self.hook in _DEVICE_HOOKS:
+            seen = own if own <= self.devices else bridged if bridged <= self.devices else frozenset[str]()
+        else:
+            seen = bridged if self.at[0] == "bridge" else own
+        return Flow(port=port, way=way, devices=seen) if seen else None
+
+    def sees_some(self, way: Way, bridged: frozenset[str]) -> bool:
+        """Whether it is at one of several ports of a bridge alone."""
+        return self.hook in _HOOKS[way] and not bridged <= self.devices and bool(bridged & self.devices)
 
 
 class Ruleset:
-    """All tables that packets to this host come through.  Making one raises ValueError for what nft does not print."""
+    """All tables that packets to and from this host come through.  Making one raises ValueError for what nft does not print.
 
-    def __init__(self, told: str) -> None:
+    `devices` are those of chains that belong to devices, by table and chain, where what nft told has none (1.0.6 and older).
+    `bridged` are the ports of those of our interfaces that are bridges.
+    """
+
+    def __init__(
+        self,
+        told: str,
+        devices: Mapping[tuple[str, str], frozenset[str]] | None = None,
+        bridged: Mapping[str, frozenset[str]] | None = None,
+    ) -> None:
+        self._bridged = bridged or {}
         try:
             entries: Sequence[Entry] = json.loads(told)["nftables"]
             self._rewrites = _rewrites(entries)
             self._sets = _named(entries, "set") | _named(entries, "map")
-            self._bases: list[tuple[_Table, str]] = []
+            self._filters: list[_Base] = []
+            self._diverting: list[_Base] = []
             self._chains: dict[_Table, dict[str, Chain]] = {}
             rules: dict[tuple[_Table, str], list[Rule]] = {}
             for each in (entry["rule"] for entry in entries if "rule" in entry):
@@ -92,8 +162,19 @@ class Ruleset:
                 at = (each["family"], each["table"])
                 if each["family"] not in _FAMILIES:
                     continue
-                if each.get("hook") in _HOOKS and each.get("type") == "filter":
-                    self._bases.append((at, each["name"]))
+                if "hook" in each:
+                    named = each.get("dev", ())
+                    own = frozenset([named] if isinstance(named, str) else named)
+                    base = _Base(
+                        at=at,
+                        chain=each["name"],
+                        hook=each["hook"],
+                        devices=own or (devices or {}).get((each["table"], each["name"]), own),
+                    )
+                    if each.get("type") in _FILTERING:
+                        self._filters.append(base)
+                    elif each.get("type") == "nat" and each["hook"] == "prerouting":
+                        self._diverting.append(base)
                 drops_rest = each.get("policy") == "drop"
                 self._chains.setdefault(at, {})[each["name"]] = Chain(
                     rules=rules.get((at, each["name"]), ()), drops_rest=drops_rest
@@ -101,13 +182,42 @@ class Ruleset:
         except (KeyError, TypeError, AttributeError, IndexError) as error:
             raise ValueError(f"not what nft prints: {type(error).__name__}: {error}") from None
 
-    def shut(self, ports: Iterable[Port]) -> Iterator[ShutChain]:
-        """The ports to which nothing gets through."""
+    def shut(self, ports: Iterable[Port], way: Way) -> Iterator[ShutChain]:
+        """The ports to which nothing gets through, or from which no reply does."""
+        return self._found(self._filters, ports, way)
+
+    def taken(self, ports: Iterable[Port]) -> Iterator[ShutChain]:
+        """The ports of which all is diverted to elsewhere."""
+        return (each for each in self._found(self._diverting, ports, Way.IN) if each.to)
+
+    def unclear(self, ports: Iterable[Port]) -> Iterator[str]:
+        """The tables of which it is not known here what they do with what is for our ports, or comes from them; each once."""
+        found: dict[_Table, None] = {}
         for port in ports:
-            for at, base in self._bases:
-                found = dropped(self._chains[at], base, port)
+            for way in Way if port.replies else (Way.IN,):
+                for base in self._filters:
+                    if self._is_unclear(base, port, way):
+                        found[base.at] = None
+        return (" ".join(each) for each in found)
+
+    def _is_unclear(self, base: _Base, port: Port, way: Way) -> bool:
+        bridged, chains = self._bridged.get(port.interface, frozenset()), self._chains[base.at]
+        flow = base.flow(port, way, bridged)
+        if flow is not None:
+            return is_unclear(chains, base.chain, flow)
+        if not base.sees_some(way, bridged):
+            return False
+        some = Flow(port=port, way=way, devices=bridged & base.devices)
+        return dropped(chains, base.chain, some) is not None or is_unclear(chains, base.chain, some)
+
+    def _found(self, bases: Sequence[_Base], ports: Iterable[Port], way: Way) -> Iterator[ShutChain]:
+        for port in ports:
+            bridged = self._bridged.get(port.interface, frozenset[str]())
+            for base in bases:
+                flow = base.flow(port, way, bridged)
+                found = dropped(self._chains[base.at], base.chain, flow) if flow is not None else None
                 if found is not None:
-                    yield _shut(port, at, base, found)
+                    yield _shut(port, way, base, found)
                     break
 
     def _rules(self, at: _Table, rule: Entry) -> Iterator[Rule]:
@@ -130,7 +240,7 @@ class Ruleset:
     def _mapped(self, at: _Table, conditions: Sequence[Entry], vmap: Entry, text: str) -> Iterator[Rule]:
         for each in self._elements(at, vmap["data"]) or [None]:
             if not isinstance(each, list) or len(each) != 2 or not isinstance(each[1], dict):
-                yield self._rule(at, conditions, Verdict(kind=Kind.UNKNOWN), text)
+                yield replace(self._rule(at, conditions, Verdict(kind=Kind.UNKNOWN), text), is_read=False)
                 continue
             name, value = next(iter(each[1].items()))
             key: Entry = {"match": {"op": "==", "left": vmap["key"], "right": each[0]}}
@@ -139,21 +249,33 @@ class Ruleset:
     def _rule(self, at: _Table, conditions: Sequence[Entry], verdict: Verdict, text: str) -> Rule:
         found = tuple(conditions)
         return Rule(
-            matches=lambda port: all_of(*(self._matches(at, each, port) for each in found)), verdict=verdict, text=text
+            matches=lambda flow: all_of(*(self._matches(at, each, flow) for each in found)),
+            verdict=verdict,
+            text=text,
+            is_read=all(self._is_read(at, each) for each in found),
         )
 
-    def _matches(self, at: _Table, condition: Entry, port: Port) -> Match:
+    def _is_read(self, at: _Table, condition: Entry) -> bool:
+        """Whether it is known here what a condition asks; `iptables` tells those rules of its own better than nft does."""
+        match condition:
+            case {"match": {"left": left, "right": right}}:
+                return self._elements(at, right) is not None and _is_known(left)
+            case {"xt": _}:
+                return at[0] == "ip"
+        return next(iter(condition)) in _CONDITIONS
+
+    def _matches(self, at: _Table, condition: Entry, flow: Flow) -> Match:
         if "match" not in condition:  # a limit, or what is not known here
             return Match.MAYBE
         match = condition["match"]
-        if _is_absent(match["left"], port):  # whatever it is compared with
+        if _is_absent(match["left"], flow):  # whatever it is compared with
             return Match.NO
         values = self._elements(at, match["right"])
         if values is None:
             return Match.MAYBE
         if match["left"] == {"ct": {"key": "status"}} and values == ["dnat"] and not self._rewrites:
             return Match.NO if match["op"] != "!=" else Match.YES
-        found = _compared(match["left"], values, port)
+        found = _compared(match["left"], values, flow)
         if match["op"] in ("==", "in"):
             return found
         return negated(found) if match["op"] == "!=" else Match.MAYBE
@@ -167,9 +289,31 @@ class Ruleset:
         return right if isinstance(right, list) else [right]
 
 
-def _shut(port: Port, at: _Table, base: str, found: Drop) -> ShutChain:
+def devices_of(listed: str) -> dict[tuple[str, str], frozenset[str]]:
+    """The devices of chains that belong to devices, by table and chain, of what `nft list ruleset` prints."""
+    found: dict[tuple[str, str], frozenset[str]] = {}
+    table = chain = ""
+    for line in map(str.strip, listed.splitlines()):
+        words = line.split()
+        if words[:1] == ["table"] and len(words) == 4:
+            table = words[2]
+        elif words[:1] == ["chain"] and len(words) == 3:
+            chain = words[1]
+        elif words[:1] == ["type"] and (named := _DEVICES_TOLD.search(line)):
+            found[table, chain] = (
+                frozenset(each.strip(' "') for each in named["several"].split(","))
+                if named["several"]
+                else frozenset([named["one"]])
+            )
+    return found
+
+
+def _shut(port: Port, way: Way, base: _Base, found: Drop) -> ShutChain:
     handle = int(found.text) if found.text else None
-    return ShutChain(port=port, family=at[0], table=at[1], base=base, chain=found.chain, handle=handle)
+    family, table = base.at
+    return ShutChain(
+        port=port, way=way, family=family, table=table, base=base.chain, chain=found.chain, handle=handle, to=found.to
+    )
 
 
 def _rewrites(entries: Sequence[Entry]) -> bool:
@@ -185,79 +329,117 @@ def _named(entries: Sequence[Entry], kind: str) -> dict[tuple[str, str, str], li
 
 def _verdict(name: str, value: object) -> Verdict:
     kind = _VERDICTS.get(name, Kind.UNKNOWN)
-    return Verdict(kind=kind, chain=str(value["target"]) if isinstance(value, dict) and "target" in value else "")
+    if kind is Kind.DIVERT:
+        return Verdict(kind=kind, to=_diversion(value))
+    return Verdict(kind=kind, to=str(value["target"]) if isinstance(value, dict) and "target" in value else "")
 
 
-def _compared(left: object, values: Sequence[Any], port: Port) -> Match:
-    """Whether what machines send to a port has one of some values under a key."""
-    values = [each["elem"]["val"] if isinstance(each, dict) and "elem" in each else each for each in values]
+def _diversion(value: object) -> str:
+    """Where dnat or redirect lead, as `Verdict.to` has it; what depends on the packet may lead anywhere."""
+    told = value if isinstance(value, dict) else {}
+    address, port = told.get("addr", ""), told.get("port", "")
+    if isinstance(port, dict) and "range" in port:
+        port = "-".join(map(str, port["range"]))
+    return f"{address}:{port}" if isinstance(address, str) and isinstance(port, int | str) else ":"
+
+
+def _is_known(left: object) -> bool:
+    """Whether it is known here what a key is, also where its value depends on the machine."""
     match left:
-        case {"meta": {"key": "iifname"}}:
-            return any_of(*(_interface(each, port) for each in values))
-        case {"meta": {"key": "iif"}}:
-            return any_of(*(Match(2 * (each == port.interface)) for each in values))
-        case {"meta": {"key": "l4proto"}} | {"payload": {"protocol": "ip", "field": "protocol"}}:
-            return any_of(*(Match(2 * (each in _PROTOCOLS[port.protocol])) for each in values))
-        case {"meta": {"key": "nfproto"}}:
-            return any_of(*(Match(2 * (each in ("ipv4", 2))) for each in values))
-        case {"meta": {"key": "protocol"}}:
-            return any_of(*(Match(2 * (each in ("ip", 0x800))) for each in values))
-        case {"payload": {"protocol": protocol, "field": name}}:
-            return _payload(str(protocol), str(name), values, port)
-        case {"ct": {"key": "state"}}:
-            return Match.MAYBE if "untracked" in values else Match(2 * ("new" in values))
-        case {"fib": {"result": "type", "flags": flags}} if flags in ("daddr", ["daddr"]):
-            kinds = ["broadcast" if _is_broadcast(each, port) else "local" for each in port.targets]
-            return how_many(sum(each in values for each in kinds), len(kinds))
-    return Match.MAYBE
-
-
-def _is_absent(left: object, port: Port) -> bool:
-    """Whether a packet to a port does not have a field at all, since that is one of another protocol."""
-    match left:
-        case {"payload": {"protocol": ("udp" | "tcp") as protocol}}:
-            return bool(protocol != port.protocol)
-        case {"payload": {"protocol": "ip6" | "icmp" | "icmpv6" | "sctp" | "dccp" | "udplite" | "esp" | "ah"}}:
+        case {"meta": {"key": key}}:
+            return key in ("iifname", "iif", "oifname", "oif", "l4proto", "nfproto", "protocol") or key in _OPEN_META
+        case {"payload": {"protocol": protocol, "field": str(name)}}:
+            return protocol in ("ip", "ip6", "icmp", "icmpv6", "udp", "tcp", "th", "ether", "vlan", "arp") and bool(
+                name
+            )
+        case {"ct": {"key": key}}:
+            return key == "state" or key in _OPEN_CT
+        case {"fib": {"result": "type"}}:
             return True
     return False
 
 
-def _payload(protocol: str, name: str, values: Sequence[Any], port: Port) -> Match:
-    if protocol in ("udp", "tcp", "th"):
-        return any_of(*(_port(each, port) for each in values)) if name == "dport" else Match.MAYBE
-    if (protocol, name) == ("ip", "daddr"):
-        return any_of(*(_target(each, port) for each in values))
+def _compared(left: object, values: Sequence[Any], flow: Flow) -> Match:
+    """Whether a flow has one of some values under a key."""
+    values = [each["elem"]["val"] if isinstance(each, dict) and "elem" in each else each for each in values]
+    match left:
+        case {"meta": {"key": "iifname" | "iif" | "oifname" | "oif" as key}}:
+            way, wildcard = Way.IN if key.startswith("i") else Way.OUT, "*" if key.endswith("name") else ""
+            return any_of(*(flow.passes(str(each), wildcard, way) for each in values))
+        case {"meta": {"key": "l4proto"}} | {"payload": {"protocol": "ip", "field": "protocol"}}:
+            return any_of(*(surely(each in _PROTOCOLS[flow.port.protocol]) for each in values))
+        case {"meta": {"key": "nfproto"}}:
+            return any_of(*(surely(each in ("ipv4", 2)) for each in values))
+        case {"meta": {"key": "protocol"}}:
+            return any_of(*(surely(each in ("ip", 0x800)) for each in values))
+        case {"payload": {"protocol": str(protocol), "field": str(name)}}:
+            return _payload(protocol, name, values, flow)
+        case {"ct": {"key": "state"}}:
+            return flow.is_in_state([*map(str, values)])
+        case {"fib": {"result": "type", "flags": flags}} if flags in ("daddr", ["daddr"]):
+            return flow.is_to_kind([*map(str, values)])
     return Match.MAYBE
 
 
-def _interface(name: object, port: Port) -> Match:
-    if isinstance(name, str) and name.endswith("*"):
-        return Match(2 * port.interface.startswith(name[:-1]))
-    return Match(2 * (name == port.interface))
+def _is_absent(left: object, flow: Flow) -> bool:
+    """Whether the packets of a flow do not have a field at all, since that is one of another protocol."""
+    match left:
+        case {"payload": {"protocol": ("udp" | "tcp") as protocol}}:
+            return bool(protocol != flow.port.protocol)
+        case {"payload": {"protocol": "ip6" | "icmp" | "icmpv6" | "sctp" | "dccp" | "udplite" | "esp" | "ah" | "arp"}}:
+            return True
+    return False
 
 
-def _port(value: object, port: Port) -> Match:
+def _payload(protocol: str, name: str, values: Sequence[Any], flow: Flow) -> Match:
+    match protocol, name:
+        case (("udp" | "tcp" | "th"), "dport"):
+            return _each(values, _ports, flow.is_to_port)
+        case (("udp" | "tcp" | "th"), "sport"):
+            return _each(values, _ports, flow.is_from_port)
+        case "ip", "daddr":
+            return _each(values, _addresses, flow.is_to)
+        case "ip", "saddr":
+            return _each(values, _addresses, flow.is_from)
+        case "ether", "type":  # what has a VLAN's tag has another
+            return any_of(
+                *(Match.YES if each in ("ip", 0x800) else surely(_is_vlan(each)) and Match.MAYBE for each in values)
+            )
+        case "ether", "daddr" if flow.port.what != "DHCP":  # neither the question nor the reply need be for all
+            return any_of(*(Match.NO if each == _ETHERNET_OF_ALL else Match.MAYBE for each in values))
+    return Match.MAYBE
+
+
+def _is_vlan(kind: object) -> bool:
+    return kind in ("vlan", "8021q", "8021ad", 0x8100, 0x88A8)
+
+
+def _each(
+    values: Sequence[Any], read: Callable[[object], tuple[_V, _V] | None], is_one: Callable[[_V, _V], Match]
+) -> Match:
+    """Whether a flow is in one of some ranges."""
+    found = [read(each) for each in values]
+    return any_of(*(Match.MAYBE if each is None else is_one(*each) for each in found))
+
+
+def _ports(value: object) -> tuple[int, int] | None:
     match value:
         case int():
-            return Match(2 * (value == port.port))
+            return value, value
         case {"range": [int(low), int(high)]}:
-            return Match(2 * (low <= port.port <= high))
-    return Match.MAYBE
+            return low, high
+    return None
 
 
-def _target(value: object, port: Port) -> Match:
+def _addresses(value: object) -> tuple[IPv4Address, IPv4Address] | None:
     match value:
         case str():
-            inside = [str(each) == value for each in port.targets]
+            text = value
         case {"prefix": {"addr": str(address), "len": int(length)}}:
-            network = IPv4Network(f"{address}/{length}", strict=False)
-            inside = [each in network for each in port.targets]
+            text = f"{address}/{length}"
         case {"range": [str(low), str(high)]}:
-            inside = [IPv4Address(low) <= each <= IPv4Address(high) for each in port.targets]
+            return IPv4Address(low), IPv4Address(high)
         case _:
-            return Match.MAYBE
-    return how_many(sum(inside), len(inside))
-
-
-def _is_broadcast(address: IPv4Address, port: Port) -> bool:
-    return address in (EVERYBODY, port.network.broadcast_address)
+            return None
+    network = IPv4Network(text, strict=False)
+    return network.network_address, network.broadcast_address

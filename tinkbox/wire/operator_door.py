@@ -1,10 +1,12 @@
-"""Where an appliance takes commands, as its door for machines tells those who ask there."""
+"""Where an appliance takes commands, as its door for machines tells those who ask there, and as its data folder does."""
 
 from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import Final, NamedTuple
 
 # With a 404: `operator.listen`, as ADDRESS:PORT.
 HEADER: Final = "Tinkbox-Operator-Door"
+# A file below the data folder, which an appliance has locked (flock(2)) for as long as it runs.
+LOCK: Final = "lock"
 _MOST: Final = 65535
 
 

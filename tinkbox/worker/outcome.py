@@ -8,6 +8,7 @@ import errno
 import os
 import re
 import signal
+from collections.abc import Sequence
 from dataclasses import replace
 
 from tinkbox.model.breakpoint import DEADLINE, Verb, Verdict, failed_at_breakpoint
@@ -16,16 +17,19 @@ from tinkbox.model.reasons import MAX_REASON, AnyReason, Reason, ReasonText, is_
 from tinkbox.model.text import quoted
 from tinkbox.model.workflow import Outcome, State
 from tinkbox.runtime import ContainerFailed, Ended
+from tinkbox.runtime.container_events import since_the_start
 from tinkbox.runtime.engine_messages import bad_command
 from tinkbox.runtime.exit_codes import KILLED, signal_of
 from tinkbox.wire.messages.worker import MAX_MESSAGE, Order
 from tinkbox.worker.files.failure_files import Told
 from tinkbox.worker.files.helper_files import StartFailure
 
-_TOLD_TO_END = frozenset({128 + signal.SIGTERM, KILLED})
+_TERMINATED = 128 + signal.SIGTERM  # also of a shell that has a trap for it
+_TOLD_TO_END = frozenset({_TERMINATED, KILLED})
 _UNKNOWN_CODE = 255  # what Docker says of a container that ended while it was not looking
-# Or what containerd, when it is first to look, says of one whose supervisor it finds dead: SIGKILL.
-_LOST_WITH_THE_ENGINE = frozenset({_UNKNOWN_CODE, KILLED})
+# Or what containerd, when it is first to look, says of one whose supervisor it finds dead: SIGKILL.  An engine that is told to
+# end sends its containers SIGTERM, and SIGKILL ten seconds later.
+_LOST_WITH_THE_ENGINE = frozenset({_UNKNOWN_CODE, *_TOLD_TO_END})
 # What memory that ran out looks like from here.
 _OF_MEMORY = frozenset(
     {
@@ -58,19 +62,37 @@ class NotExecutable(ContainerFailed):
     """The kernel does not know the format of the program, as of one for another processor."""
 
 
-def failed(ended: Ended, told: Told, tail: Tail, *, engine_was_away: bool, foreign: str = "") -> Outcome:
-    """It ran, and ended with another exit status than 0.  `foreign` says that its image is for another processor."""
+def engine_ended_it(remembered: Sequence[str] | None, *, engine_was_away: bool) -> bool:
+    """Whether the engine ended together with a container that is over, by what it remembers of that.
+
+    `remembered` is as `Runtime.remembered` has it, None where no engine answers that could tell.  An engine that ends has no memory
+    in its next life; one that was killed finds the container, and kills it itself before it answers.
+    """
+    if remembered is None:
+        return True
+    newest = since_the_start(remembered)
+    if "die" not in newest:
+        return True
+    return engine_was_away and "start" not in newest and "kill" in newest
+
+
+def failed(ended: Ended, told: Told, tail: Tail, *, with_engine: bool, foreign: str = "") -> Outcome:
+    """It ran, and ended with another exit status than 0; `with_engine`: when the engine did.
+
+    `foreign` says that its image is for another processor.
+    """
     code = ended.exit_code
     name = "" if ended.killed is False else signal_of(code)
     if ended.out_of_memory:
         reason, message = Reason.OUT_OF_MEMORY, "the kernel killed the action, or a part of it, because memory ran out"
-    elif code in _LOST_WITH_THE_ENGINE and engine_was_away and ended.killed is not False:
+    elif with_engine and code in _LOST_WITH_THE_ENGINE and (ended.killed is not False or code == _TERMINATED):
         reason, message = Reason.ENGINE_RESTARTED, "the Docker engine ended, and the action with it"
     elif (no_program := _no_program(code, tail)) and not told.both:
         error = wrong_platform(foreign) if foreign else ContainerFailed(Reason.BAD_COMMAND, no_program)
         return refused(error, told, tail)
     else:
-        return _in_its_own_words(code, name, told, tail)
+        own = _in_its_own_words(code, name, told, tail)
+        return noted(own, "the Docker engine ended at the same time") if with_engine else own
     return Outcome(
         state=State.FAILED, exit_code=code, signal=name, reason=reason, message=_with(message, told), tail=tail
     )

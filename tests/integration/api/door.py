@@ -34,6 +34,7 @@ from tinkbox.door.problems import refusals_become_problems
 from tinkbox.door.refused_tokens import RefusedTokens
 from tinkbox.engine.doctor.case import OsieSize
 from tinkbox.engine.doctor.examiner import Examiner, Premises
+from tinkbox.engine.doctor.presence import Presence
 from tinkbox.engine.doctor.rounds import Rounds
 from tinkbox.engine.machines.boot_history import Seen
 from tinkbox.engine.shells.shells import Shells
@@ -44,9 +45,11 @@ from tinkbox.engine.workflows.breakpoints import Breakpoints
 from tinkbox.model.access import Caller, Right, operator
 from tinkbox.model.diagnosis import Diagnosis, Heard
 from tinkbox.model.firmware_traits import FirmwareTraits
+from tinkbox.model.hardware import MacAddress
 from tinkbox.model.inventory import Inventory
 from tinkbox.model.leases import Lease
 from tinkbox.model.limits import DECLARED, EXAMINATIONS, STREAMS, Ledger, Limits
+from tinkbox.model.vitals import Vitals
 from tinkbox.registry.storage import ImageStore
 
 TOKEN = "the-operators-token"
@@ -116,21 +119,34 @@ def examiner(box: Appliance, seen: Seen, limits: Limits) -> Examiner:
     async def no_inventory(_: str) -> Inventory | None:
         return None
 
+    async def sound() -> Vitals:
+        return Vitals(at=box.clock())
+
+    async def unasked(_: IPv4Address, __: MacAddress) -> bool | None:
+        return None
+
     premises = Premises(address=IPv4Address("172.30.0.1"), since=box.clock(), mode="reservation")
     osie = [OsieSize(architecture="x86_64", ramdisk=80 << 20)]
     return Examiner(
         box.machines,
         seen,
         premises,
-        nobody,
-        lambda: osie,
-        no_inventory,
-        lambda _: FirmwareTraits(),
-        box.lost_histories.by_machine,
-        box.disk.usage,
-        box.clock,
-        Turns(limits.of(EXAMINATIONS)),
+        ask=nobody,
+        osie=lambda: osie,
+        inventory=no_inventory,
+        firmware_traits=lambda _: FirmwareTraits(),
+        lost=box.lost_histories.by_machine,
+        disk=box.disk.usage,
+        clock=box.clock,
+        turns=Turns(limits.of(EXAMINATIONS)),
+        limits=tuple,
+        at=lambda _: None,
+        claimants=tuple,
+        vitals=sound,
+        unkept=lambda: None,
         work=box.work_in_hand,
+        presence=Presence(unasked, box.clock),
+        lease_at=lambda _: None,
     )
 
 

@@ -25,7 +25,7 @@ async def test_the_doctor_says_what_is_wrong_with_whom(door: Door) -> None:
         "workflows": 0,
         "unasked": "",
         "examined": [
-            "the appliance (disk, OSIE, limits)",
+            "the appliance (disk, OSIE, limits, memory, interfaces, firewall, clock, database, images, engine)",
             "other DHCP servers",
             "1 machine by what was seen of it",
             "0 workflows under way or waiting",

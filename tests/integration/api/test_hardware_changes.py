@@ -3,7 +3,7 @@
 import asyncio
 import json
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 from urllib.parse import urlencode
 from uuid import UUID
@@ -15,7 +15,10 @@ from tests.integration.api.door import Door
 from tests.integration.engine.appliance import HELLO, hardware, mac
 from tests.loop_turns import AtOnce
 from tinkbox.api.routes import hardware_changes
+from tinkbox.engine import engine
 from tinkbox.engine.machines.imports import Imported, Imports
+from tinkbox.model.errors import Problem
+from tinkbox.model.hardware import Hardware
 from tinkbox.model.labels import MAX_LABELS
 from tinkbox.model.machine_lists import MAX_LIST, MAX_LIST_VALUES, MOST_LISTED, ListedMachine
 from tinkbox.model.workflow import State
@@ -31,6 +34,9 @@ def listed(number: int, **fields: object) -> dict[str, object]:
         "line": number,
         **fields,
     }
+
+
+FAR = "10.9.0.5"
 
 
 async def workflow(door: Door) -> str:
@@ -378,3 +384,20 @@ async def test_one_dry_run_of_an_import_is_made_for_each_person_at_a_time(
                 door.done("POST", "/v1/hardware/import", {"machines": [{"macs": [mac(1)]}], "dry_run": True})
             )
     assert read == [0] * 3, "the next list is read when the last one was answered"
+
+
+async def test_what_there_is_to_say_of_an_address_is_told_by_what_imports_and_what_changes(
+    door: Door, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def odd(machine: Hardware, *_: object) -> Iterator[Problem]:
+        yield from (Problem(text=f"{each.address} is odd") for each in machine.interfaces if str(each.address) == FAR)
+
+    monkeypatch.setattr(engine, "notes_on", odd)
+    for dry_run in (True, False):
+        asked = {"machines": [listed(11, address=f"{FAR}/24"), listed(12)], "dry_run": dry_run}
+        made = (await door.done("POST", "/v1/hardware/import", asked))["machines"]
+        assert [each["notes"] for each in made] == [[f"{FAR} is odd"], []]
+    changed = await door.done("PATCH", "/v1/hardware/node11", {"name": "node13"})
+    assert [each["text"] for each in changed["notes"]] == [f"{FAR} is odd"]
+    changed = await door.done("PATCH", "/v1/hardware/node13", {"address": "172.30.0.13/24"})
+    assert changed["notes"] == []

@@ -1,5 +1,6 @@
 """Workers that fall silent while an action runs, each in a namespace of its own, and what the doctor says of them and when."""
 
+import json
 import logging
 import signal
 import subprocess
@@ -14,7 +15,7 @@ from tests.integration.app.doctor_lab import Box, DoctorLab, doctor_lab, until
 from tests.machine.lab import mac
 
 _LOG = logging.getLogger(__name__)
-OFF, HANGS, WELL = 1, 2, 3
+OFF, HANGS, WELL, SLANDERED, FORGER = 1, 2, 3, 4, 5
 # A worker as far as its door is concerned: it takes its action, and asks for orders from then on.
 WORKER = """
 import asyncio, sys
@@ -35,6 +36,14 @@ async def work(name):
             await door.orders(offer.attempt, "")
 
 asyncio.run(work("worker-of-" + sys.argv[2]))
+"""
+# One datagram of syslog that says to come from another address.
+FORGES = """
+import socket, sys
+from tests.integration.attacks.test_spoofed import datagram
+source, server, text = sys.argv[1:]
+with socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_RAW) as raw:
+    raw.sendto(datagram((source, 514), (server, 514), text.encode()), (server, 0))
 """
 
 
@@ -101,3 +110,34 @@ def test_silent_workers_are_told_by_what_is_seen_of_their_machines(lab: DoctorLa
     boxes[HANGS][0].run("ip", "link", "set", "eth0", "up")
     boxes[HANGS][1].send_signal(signal.SIGCONT)
     until(lambda: [each["machine"] for each in silent(lab)] == [mac(OFF)], "the other to be heard")
+
+
+def test_syslog_in_a_machines_name_is_no_fault_while_its_worker_is_in_touch(lab: DoctorLab) -> None:
+    box, worker = working(lab, SLANDERED)
+    (interface,) = json.loads(box.run("ip", "-j", "-4", "address", "show", "eth0"))
+    (address,) = (each["local"] for each in interface["addr_info"])
+    forger = lab.box(FORGER)
+    forger.run("ip", "address", "add", "172.30.0.66/24", "dev", "eth0")
+    text = "<3>kernel: Out of memory: Killed process 412 (tail) total-vm:809344kB, anon-rss:805376kB"
+    forger.run(sys.executable, "-c", FORGES, address, str(lab.network.address), text)
+
+    def memory() -> dict[str, Any] | None:
+        answer = lab.ask("GET", f"/v1/doctor?key={mac(SLANDERED)}&listen=0")
+        return next((each for each in answer["diagnoses"] if each["rule"] == "OutOfMemory"), None)
+
+    until(lambda: memory() is not None, "the line to be told")
+    told = memory()
+    assert told is not None
+    assert told["gravity"] == "suspect"
+    assert told["cause"].startswith("Syslog from the machine's address says: Memory ran out while ")
+    shown = lab.ask("GET", f"/v1/workflows/{told['workflow']}/state")["diagnosis"]
+    assert (shown["gravity"], shown["cause"]) == ("suspect", told["cause"])
+
+    def is_confirmed() -> bool:
+        now = memory()
+        return now is not None and (now["gravity"], now["cause"][:15]) == ("fault", "Memory ran out ")
+
+    worker.send_signal(signal.SIGSTOP)
+    until(is_confirmed, "the worker's silence to confirm it")
+    worker.send_signal(signal.SIGCONT)
+    until(lambda: not is_confirmed(), "the worker to be heard")

@@ -21,7 +21,9 @@ from tinkbox.osie.image import FILES, OsieImage, describe, write
 ROOT = Path(__file__).parents[3]
 PROGRAM = [sys.executable, "-m", "tinkbox"]
 DEADLINE = 60.0
-_WAITING: Final = re.compile(r".*: the appliance works, \d+ s\n")
+_WAITING: Final = re.compile(
+    r".*: the appliance works, \d+ s\n|tinkbox: the appliance at .* for 10 s: it may be busy.*\n"
+)
 
 
 @dataclass(frozen=True)

@@ -63,7 +63,8 @@ def test_a_machine_is_edited_retired_and_taken_back(run, tmp_path: Path, monkeyp
     script.write_text("#!/bin/sh\necho 'kind: [' > \"$1\"\n")
     refused = run("hardware", "edit", "box2")
     assert refused.status == 1
-    assert "; nothing was stored, so type `tinkbox hardware edit box2` again: what you wrote is in " in refused.err
+    assert "; nothing was stored, so type `tinkbox --data " in refused.err
+    assert " hardware edit box2` again: what you wrote is in " in refused.err
     assert "line " in refused.err
     kept = Path(refused.err.splitlines()[0].rpartition(" is in ")[2])
     assert kept.read_text().endswith("kind: [\n")

@@ -32,6 +32,6 @@ def test_a_recording_is_played_again(shells: ShellLab) -> None:
         assert ben.settings() == ben.before
     unknown = run(*shells.arguments("replay", "nonsense"))
     assert (unknown.status, unknown.err.count("\n")) == (1, 1)
-    (command,) = re.findall(r"`tinkbox (.*) WORKFLOW`", unknown.err)
+    (command,) = re.findall(r"`tinkbox (?:--data [^ ]+ )?(.*) WORKFLOW`", unknown.err)
     listed = run("--data", str(shells.configuration.data), *command.split(), shells.workflow)
     assert (listed.status, session[:8] in listed.out) == (0, True)

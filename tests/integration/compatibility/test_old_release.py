@@ -82,7 +82,7 @@ def programs(request: pytest.FixtureRequest, release: list[str]) -> tuple[Sequen
 
 
 SAYS = {
-    "old worker": "build the OSIE of this version (tinkbox osie build) and boot the machine again",
+    "old worker": "build the OSIE of this version (`tinkbox osie build`) and boot the machine again",
     "old appliance": "is of an earlier release than this worker, and knows no sessions",
 }
 

@@ -133,7 +133,7 @@ async def serving(
     clock = clock or Clock()
     store = ImageStore(root, clock, Limits(DECLARED, time.monotonic), room)
     app = web.Application(middlewares=[*middlewares, refusals_become_problems])
-    upstreams = Upstreams(store, mirrors, lambda: (clock() - START).total_seconds())
+    upstreams = Upstreams(store, mirrors, lambda: (clock() - START).total_seconds(), clock=clock)
     tokens = PushTokens(b"key", lambda: (clock() - START).total_seconds())
     app.add_routes(routes(store, upstreams, Pushers(PEOPLE, tokens), RefusedTokens()))
     runner = web.AppRunner(app, shutdown_timeout=1)

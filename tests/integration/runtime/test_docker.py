@@ -237,6 +237,7 @@ async def test_an_engine_that_dies_is_away_and_its_containers_come_back_ended(
     async with DockerRuntime(docker_engine.url) as runtime:
         container = await runtime.create(spec("/bin/forever"))
         await runtime.start(container.id)
+        assert "start" in await runtime.remembered(container.id)
 
         async def wait() -> None:
             with pytest.raises(EngineAway):
@@ -253,6 +254,7 @@ async def test_an_engine_that_dies_is_away_and_its_containers_come_back_ended(
         assert await runtime.find(LABELS) == [replace(container, started=True, ended=True)]
         ended = await runtime.wait(container.id)
         assert ended.exit_code != 0
+        assert "start" not in await runtime.remembered(container.id)
         await runtime.remove(container.id)
         assert await runtime.version()
 

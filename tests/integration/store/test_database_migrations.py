@@ -239,3 +239,29 @@ async def test_labels_that_none_may_be_are_not_kept_of_a_machine_with_others(tmp
     for key, value in bad.items():
         with pytest.raises(Invalid):
             parse_labels({key: value})
+
+
+async def test_what_lasts_by_the_events_of_an_earlier_release_has_its_since(tmp_path: Path) -> None:
+    def told(rule: str, subject: str) -> str:
+        return json.dumps({"rule": rule, "subject": subject, "message": f"{rule}."})
+
+    events = [
+        ("condition.began", told("A", "x")), ("condition.began", told("A", "y")), ("condition.over", told("A", "x")),
+        ("condition.began", told("A", "x")), ("condition.began", told("B", "")), ("condition.over", told("B", "")),
+        ("condition.over", told("C", "")), ("condition.began", "{}"), ("condition.muted", told("D", "")),
+    ]  # fmt: skip
+    with database_of(tmp_path / "db", 41) as connection:
+        connection.executemany(
+            "INSERT INTO event (workflow_id, number, at, kind, data) VALUES ('', ?, ?, ?, ?)",
+            [(number, f"2026-11-21T03:00:0{number}+00:00", *each) for number, each in enumerate(events, 1)],
+        )
+    store = await Store.open(tmp_path / "db")
+    try:
+        lasting = await store.read(lambda tables: tables.conditions.all())
+    finally:
+        await store.close()
+    assert {identity: each.since.second for identity, each in lasting.items()} == {
+        ("A", "", "", "y"): 2,
+        ("A", "", "", "x"): 4,
+    }
+    assert {str(each.told["message"]) for each in lasting.values()} == {"A."}

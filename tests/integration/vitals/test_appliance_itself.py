@@ -69,7 +69,7 @@ def well(lab: DoctorLab) -> None:
 def test_an_interface_that_is_switched_off_is_told_until_it_is_on(lab: DoctorLab) -> None:
     lab.network.run(["ip", "link", "set", BRIDGE, "down"])
     found = told(lab, "InterfaceDown")
-    assert found["cause"] == "The interface lab is down: no machine on it can reach the appliance."
+    assert found["cause"] == "The appliance's interface lab is down: no machine on it can reach the appliance."
     assert lab.doctor().document["unasked"] == "on lab: the interface is down"
     lab.network.run(remedy(found))
     over(lab)
@@ -149,6 +149,6 @@ def test_an_interface_that_is_gone_is_told(tmp_path: Path) -> None:
         lab.network.run(["ip", "link", "del", BRIDGE])
         assert (
             told(lab, "InterfaceGone")["cause"]
-            == "The interface lab is gone: no machine on it can reach the appliance."
+            == "The appliance's interface lab is gone: no machine on it can reach the appliance."
         )
         assert lab.doctor().document["unasked"] == "on lab: the interface is gone"

@@ -5,6 +5,7 @@ import os
 import shutil
 import socket
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from tests.integration.boot.wires import Host, at_home_in, cable, hosts, run
 from tests.unit.vitals.ports import PORTS
 from tinkbox.model.errors import Unavailable
 from tinkbox.model.vitals import ShutPort
-from tinkbox.vitals.firewall import Firewall
+from tinkbox.vitals.firewall import Firewall, FirewallReading
 
 UFW = Path(__file__).parents[2] / "unit" / "vitals" / "rulesets" / "ufw.save"
 BROADCAST = "255.255.255.255"
@@ -35,9 +36,28 @@ def on(host: Host, *words: str) -> None:
     run(*host.command(*words))
 
 
-def told(host: Host) -> dict[int, ShutPort]:
+def types(host: Host, words: str) -> None:
+    on(host, *words.split())
+
+
+def reading(host: Host) -> FirewallReading:
     with at_home_in(host.name):
-        return {each.port: each for each in asyncio.run(Firewall(PORTS, os.environ["PATH"]).look())}
+        return asyncio.run(Firewall(PORTS, os.environ["PATH"]).look())
+
+
+def told(host: Host) -> dict[int, ShutPort]:
+    return {each.port: each for each in reading(host).shut}
+
+
+def kept(host: Host) -> dict[int, ShutPort]:
+    return {each.port: each for each in reading(host).replies}
+
+
+def loads(host: Host, tmp_path: Path, table: str, *chains: str) -> None:
+    """Have nft add a table with these chains."""
+    file = tmp_path / "rules.nft"
+    file.write_text("\n".join([f"table {table} {{", *chains, "}\n"]))
+    on(host, "nft", "-f", str(file))
 
 
 def passes(lab: tuple[Host, Host], port: int) -> bool:
@@ -60,6 +80,34 @@ def passes(lab: tuple[Host, Host], port: int) -> bool:
         on(appliance, "iptables", "-t", "filter", "-D", "INPUT", "-p", "udp", "--dport", "60000", "-j", "ACCEPT")
         try:
             return bool(asked.recv(10))
+        except BlockingIOError:
+            return False
+
+
+def is_answered(lab: tuple[Host, Host]) -> bool:
+    """Whether a DHCP reply for all gets out and arrives: behind it something is sent that arrives for sure."""
+    appliance, machine = lab
+    with at_home_in(machine.name):
+        hearing, sure = (socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(2))
+    with at_home_in(appliance.name):
+        answering = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        other = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    with hearing, sure, answering, other:
+        hearing.bind(("", 68))
+        hearing.setblocking(False)
+        sure.bind(("172.30.0.9", 60000))
+        sure.settimeout(30)
+        answering.setsockopt(socket.SOL_SOCKET, socket.SO_BINDTODEVICE, b"lab")
+        answering.setsockopt(socket.SOL_SOCKET, socket.SO_BROADCAST, 1)
+        answering.bind(("", 67))
+        on(appliance, "iptables", "-I", "OUTPUT", "-p", "udp", "--dport", "60000", "-j", "ACCEPT")
+        with suppress(PermissionError):  # what the kernel says of some that it drops
+            answering.sendto(b"?", (BROADCAST, 68))
+        other.sendto(b"!", ("172.30.0.9", 60000))
+        sure.recv(10)
+        on(appliance, "iptables", "-D", "OUTPUT", "-p", "udp", "--dport", "60000", "-j", "ACCEPT")
+        try:
+            return bool(hearing.recv(10))
         except BlockingIOError:
             return False
 
@@ -103,7 +151,148 @@ def test_what_ufw_makes_is_told_as_packets_fare(lab: tuple[Host, Host], tmp_path
     assert found[67].opens == "ufw allow in on lab to any port 67 proto udp"
 
 
-@pytest.mark.skipif(shutil.which("nft") is None, reason="nft is not installed here")
+@pytest.mark.parametrize("program", ["iptables", "iptables-legacy"])
+def test_replies_that_a_policy_keeps_in_are_told_with_the_command_that_lets_them_out(
+    lab: tuple[Host, Host], program: str
+) -> None:
+    appliance, _ = lab
+    for words in (
+        "-A OUTPUT -m conntrack --ctstate RELATED,ESTABLISHED -j ACCEPT",
+        "-A OUTPUT -o lab -p udp --dport 60000 -j ACCEPT",
+        "-P OUTPUT DROP",
+    ):
+        on(appliance, program, *words.split())
+    assert not is_answered(lab)
+    found = kept(appliance)
+    assert [*found] == [67]  # what was asked for is established, and TFTP may be followed by the kernel's helper
+    assert found[67].why == f"{program} -P OUTPUT DROP"
+    assert found[67].opens == f"{program} -I OUTPUT -o lab -p udp --sport 67 -j ACCEPT"
+    on(appliance, *found[67].opens.split())
+    assert kept(appliance) == {}
+    assert is_answered(lab)
+
+
+def test_a_port_that_is_redirected_is_told_with_the_command_that_gives_it_back(lab: tuple[Host, Host]) -> None:
+    appliance, _ = lab
+    types(appliance, "iptables -t nat -A PREROUTING -p udp --dport 69 -j REDIRECT --to-ports 6969")
+    types(appliance, "iptables -t nat -A PREROUTING -p udp --dport 514 -j REDIRECT --to-ports 514")
+    (taken,) = reading(appliance).taken
+    assert (taken.port, taken.to, told(appliance)) == (69, ":6969", {})
+    assert (passes(lab, 69), passes(lab, 514)) == (False, True)
+    on(appliance, *taken.gives_back.split())
+    assert reading(appliance).taken == ()
+    assert passes(lab, 69)
+
+
+needs_nft = pytest.mark.skipif(shutil.which("nft") is None, reason="nft is not installed here")
+
+
+@needs_nft
+def test_a_port_that_nft_redirects_is_told_with_its_rule(lab: tuple[Host, Host], tmp_path: Path) -> None:
+    appliance, _ = lab
+    chains = (
+        "chain own { udp dport 69 counter dnat to 172.17.0.2:69; }",
+        "chain in { type nat hook prerouting priority -100; fib daddr type local jump own; }",
+    )
+    loads(appliance, tmp_path, "ip mine", *chains)
+    (taken,) = reading(appliance).taken
+    assert (taken.port, taken.to, taken.chain) == (69, "172.17.0.2:69", "mine own")
+    assert "chain own: udp dport 69 counter" in taken.why
+    assert not passes(lab, 69)
+    on(appliance, *taken.gives_back.split())
+    assert reading(appliance).taken == ()
+    assert passes(lab, 69)
+
+
+@needs_nft
+@pytest.mark.parametrize("device", ['device "lab"', 'devices = { "lab", "lo" }'])
+def test_what_nft_drops_on_a_device_is_told_before_all_other_tables(
+    lab: tuple[Host, Host], tmp_path: Path, device: str
+) -> None:
+    appliance, _ = lab
+    chain = f"chain in {{ type filter hook ingress {device} priority 0; udp dport {{ 67, 4011 }} drop; }}"
+    other = 'chain other { type filter hook ingress device "lo" priority 0; udp dport 69 drop; }'
+    loads(appliance, tmp_path, "netdev own", chain, other)
+    found = told(appliance)
+    assert sorted(found) == [67, 4011]
+    assert found[67].why.startswith("nft, table netdev own, chain in: udp dport { 67, 4011 } drop")
+    assert [passes(lab, port) for port in (67, 69)] == [False, True]
+    on(appliance, *found[67].opens.split())
+    assert sorted(told(appliance)) == [4011]
+    assert passes(lab, 67)
+
+
+@needs_nft
+def test_replies_that_nft_drops_on_a_device_are_told(lab: tuple[Host, Host], tmp_path: Path) -> None:
+    appliance, _ = lab
+    chain = 'chain out { type filter hook egress device "lab" priority 0; udp sport 67 drop; }'
+    loads(appliance, tmp_path, "netdev own", chain)
+    assert not is_answered(lab)
+    found = kept(appliance)
+    assert [*found] == [67]
+    on(appliance, *found[67].opens.split())
+    assert kept(appliance) == {}
+    assert is_answered(lab)
+
+
+@needs_nft
+def test_what_nft_drops_on_a_bridge_is_told_where_our_interface_is_one(lab: tuple[Host, Host], tmp_path: Path) -> None:
+    appliance, _ = lab
+    for words in (
+        "link set lab down",
+        "link set lab name port",
+        "link add lab type bridge",
+        "link set port master lab",
+    ):
+        appliance.ip(words)
+    appliance.ip("address flush dev port")
+    appliance.ip("address add 172.30.0.1/24 dev lab")
+    for each in ("port", "lab"):
+        appliance.ip(f"link set {each} up")
+    chains = (
+        'chain in { type filter hook input priority 0; iifname "port" ether type ip udp dport 67 drop; }',
+        "chain out { type filter hook postrouting priority 0; udp sport 67 drop; }",
+    )
+    loads(appliance, tmp_path, "bridge own", *chains)
+    assert [passes(lab, port) for port in (67, 69)] == [False, True]
+    assert not is_answered(lab)
+    found, replies = told(appliance), kept(appliance)
+    assert ([*found], [*replies]) == ([67], [67])
+    assert found[67].why.startswith('nft, table bridge own, chain in: iifname "port" ether type ip udp dport 67 drop')
+    for each in (found[67], replies[67]):
+        on(appliance, *each.opens.split())
+    assert (told(appliance), kept(appliance)) == ({}, {})
+    assert passes(lab, 67)
+    assert is_answered(lab)
+
+
+@needs_nft
+def test_a_table_whose_rules_are_not_understood_is_named_and_accused_of_nothing(
+    lab: tuple[Host, Host], tmp_path: Path
+) -> None:
+    appliance, _ = lab
+    chain = "chain in { type filter hook input priority 0; ip saddr . udp dport { 10.0.0.1 . 67 } drop; }"
+    loads(appliance, tmp_path, "inet own", chain)
+    found = reading(appliance)
+    assert (found.shut, found.unclear) == ((), ("inet own",))
+    assert found.why_unclear.startswith("nft's table inet own has rules that tinkbox does not understand")
+
+
+def test_what_one_program_does_not_tell_is_said_beside_what_the_other_does(
+    lab: tuple[Host, Host], tmp_path: Path
+) -> None:
+    appliance, _ = lab
+    types(appliance, "iptables -A INPUT -i lab -p udp --dport 67 -j DROP")
+    program = tmp_path / "nft"
+    program.write_text("#!/bin/sh\nexit 1\n")
+    program.chmod(0o755)
+    with at_home_in(appliance.name):
+        found = asyncio.run(Firewall(PORTS, f"{tmp_path}:{os.environ['PATH']}").look())
+    assert [each.port for each in found.shut] == [67]
+    assert "nft failed" in found.why_unclear
+
+
+@needs_nft
 def test_a_rule_of_nft_is_quoted_as_nft_writes_it(lab: tuple[Host, Host], tmp_path: Path) -> None:
     appliance, _ = lab
     rules = tmp_path / "rules.nft"
@@ -143,4 +332,4 @@ def test_rules_for_another_interface_are_of_no_concern(lab: tuple[Host, Host]) -
     assert told(appliance) == {}
     with at_home_in(appliance.name):
         elsewhere = tuple(replace(each, interface="eth9") for each in PORTS)
-        assert len(asyncio.run(Firewall(elsewhere).look())) == len(PORTS)
+        assert len(asyncio.run(Firewall(elsewhere).look()).shut) == len(PORTS)

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -13,8 +14,9 @@ import pytest
 from examples.demo.appliance import ApplianceFailed
 from examples.lab.network import BRIDGE
 from tests.integration.app.doctor_lab import DoctorLab, doctor_lab, until
-from tests.integration.vitals.test_appliance_itself import OURS, conditions, image, over, told
+from tests.integration.vitals.test_appliance_itself import OURS, conditions, image, over, remedy, told
 from tests.machine.hosts import Host
+from tests.machine.lab import address
 
 TINKBOX = (sys.executable, "-m", "tinkbox")
 
@@ -83,10 +85,57 @@ def test_replies_that_this_host_drops_are_told_until_they_go_out(lab: DoctorLab)
     lab.network.run(["iptables", "-A", *rule])
     assert not box.asks(tries=2, seconds=10)
     refused = told(lab, "RepliesRefused")
-    assert refused["cause"].startswith("This host does not let DHCP replies out on lab")
+    assert refused["cause"].startswith("The appliance's host does not let DHCP replies out on lab")
     assert "(Operation not permitted)" in refused["evidence"][0]
-    lab.network.run(["iptables", "-D", *rule])
+    until(lambda: "iptables -A OUTPUT" in str(conditions(lab)["RepliesRefused"]["evidence"]), "the rule to be told")
+    lab.network.run(remedy(conditions(lab)["RepliesRefused"]))
     over(lab)
+    assert box.asks()
+    lab.network.run(["iptables", "-F", "OUTPUT"])
+
+
+def test_a_port_that_this_host_diverts_is_told_until_it_is_given_back(lab: DoctorLab) -> None:
+    box = lab.host("172.30.0.77")
+    fetch = ["curl", "-s", "-o", "/dev/null", f"http://{OURS.partition('/')[0]}/"]
+    rule = "PREROUTING -p tcp --dport 80 -j REDIRECT --to-ports 81"
+    lab.network.run(["iptables", "-t", "nat", "-A", *rule.split()])
+    with pytest.raises(subprocess.CalledProcessError):
+        box.run(*fetch)
+    taken = told(lab, "PortTaken")
+    assert taken["cause"].startswith("What machines on lab send to TCP port 80 (HTTP) does not reach tinkbox: ")
+    lab.network.run(remedy(taken))
+    over(lab)
+    box.run(*fetch)
+
+
+def test_a_route_to_machines_by_another_interface_is_told_until_it_is_gone(lab: DoctorLab) -> None:
+    lab.known(9, workflow=False)
+    lab.network.run(["ip", "link", "add", "vpn", "type", "veth", "peer", "name", "far"])
+    lab.network.run(["ip", "link", "set", "vpn", "up"])
+    lab.network.run(["ip", "link", "set", "far", "up"])
+    lab.network.run(["ip", "route", "add", address(9), "dev", "vpn"])
+    stray = told(lab, "LeadsElsewhere")
+    assert stray["cause"] == f"Replies to {address(9)} leave through vpn, not through lab, where the machine is."
+    assert stray["evidence"][0].endswith(f"`ip route get {address(9)} from 172.30.0.1`: {address(9)}/32 dev vpn")
+    lab.network.run(stray["remedy"].split("`")[3].split())
+    over(lab)
+    lab.network.run(["ip", "link", "del", "vpn"])
+
+
+@pytest.mark.skipif(shutil.which("nft") is None, reason="nft is not installed here")
+def test_a_table_of_the_bridge_and_a_filter_of_tc_are_told(lab: DoctorLab) -> None:
+    rules = ("add table bridge own", "add chain bridge own in { type filter hook input priority 0 ; }")
+    for each in (*rules, "add rule bridge own in udp dport 67 drop"):
+        lab.network.run(["nft", *each.split()])
+    assert "nft, table bridge own, chain in: udp dport 67 drop" in told(lab, "PortShut")["evidence"][0]
+    lab.network.run(["nft", "delete", "table", "bridge", "own"])
+    over(lab)
+    lab.network.run(["tc", "qdisc", "add", "dev", BRIDGE, "clsact"])
+    matching = "protocol ip u32 match ip dport 67 0xffff classid 1:1"
+    lab.network.run(["tc", "filter", "add", "dev", BRIDGE, "ingress", *matching.split()])
+    assert "the tc filters on lab" in str(lab.doctor().document["unexamined"])
+    lab.network.run(["tc", "qdisc", "del", "dev", BRIDGE, "clsact"])
+    assert "the tc filters on lab" not in str(lab.doctor().document["unexamined"])
 
 
 def test_a_network_and_an_mtu_that_become_smaller_are_told(lab: DoctorLab) -> None:

@@ -4,8 +4,12 @@ import socket
 from datetime import UTC, datetime
 from pathlib import Path
 
+import pytest
+
 from tests.integration.docker_engine import DockerEngine
-from tinkbox import __version__
+from tinkbox import __version__, vital_sources
+from tinkbox.model.engine_trouble import EngineFault, EngineTrouble
+from tinkbox.model.errors import Unavailable
 from tinkbox.osie.image import OsieImage, describe, images, write
 from tinkbox.refused_writes import RefusedWrites
 from tinkbox.runtime.docker import DockerRuntime
@@ -37,19 +41,55 @@ def test_the_files_of_all_osies_are_known_with_their_digests_and_versions(tmp_pa
     assert (other.what, other.version) == ("the OSIE for x86_64", "0.0.1")
 
 
-async def test_an_engine_that_is_needed_and_away_is_told(tmp_path: Path) -> None:
-    async with DockerRuntime(f"unix://{tmp_path}/docker.sock") as docker:
-        assert await engine_trouble(docker, needed=False) is None
-        assert "no Docker engine answers at" in (await engine_trouble(docker, needed=True) or "")
+async def asked(url: str) -> EngineTrouble | None:
+    async with DockerRuntime(url) as docker:
+        return await engine_trouble(docker, needed=True)
+
+
+async def test_an_engine_that_is_needed_and_away_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    usual = tmp_path / "docker.sock"
+    monkeypatch.setattr(vital_sources, "_USUAL_SOCKETS", (usual,))
+    (tmp_path / "file").write_text("")
+    with socket.socket(socket.AF_UNIX) as closed, socket.socket(socket.AF_INET) as shut:
+        closed.bind(str(tmp_path / "closed.sock"))
+        shut.bind(("127.0.0.1", 0))
+        for url, fault in (
+            (f"unix://{tmp_path}/nowhere.sock", EngineFault.NO_SOCKET),
+            (f"unix://{tmp_path}/file/nowhere.sock", EngineFault.NO_SOCKET),
+            (f"unix://{tmp_path}/file", EngineFault.NOT_A_SOCKET),
+            (f"unix://{tmp_path}", EngineFault.NOT_A_SOCKET),
+            (f"unix://{tmp_path}/closed.sock", EngineFault.REFUSED),
+            (f"http://127.0.0.1:{shut.getsockname()[1]}", EngineFault.REFUSED),
+        ):
+            found = await asked(url)
+            assert found is not None
+            assert (found.fault, found.url, found.others) == (fault, url, ())
+            assert f"no Docker engine answers at {url}: " in found.why
+        with socket.socket(socket.AF_UNIX) as engine:
+            engine.bind(str(usual))
+            found = await asked(f"unix://{tmp_path}/nowhere.sock")
+            assert found is not None
+            assert found.others == (f"unix://{usual}",)
+
+
+async def test_an_engine_that_does_not_answer_in_time_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(vital_sources, "_ENGINE_SECONDS", 0.01)
     with socket.socket(socket.AF_UNIX) as deaf:
-        deaf.bind(str(tmp_path / "closed.sock"))
-        async with DockerRuntime(f"unix://{tmp_path}/closed.sock") as docker:
-            assert "no Docker engine answers at" in (await engine_trouble(docker, needed=True) or "")
+        deaf.bind(str(tmp_path / "deaf.sock"))
+        deaf.listen()
+        found = await asked(f"unix://{tmp_path}/deaf.sock")
+    assert found is not None
+    assert found.fault is EngineFault.SILENT
+    assert "does not answer within" in found.why
 
 
-async def test_an_engine_that_answers_is_well(docker_engine: DockerEngine) -> None:
-    async with DockerRuntime(docker_engine.url) as docker:
-        assert await engine_trouble(docker, needed=True) == ""
+async def test_an_engine_that_answers_is_well_and_one_that_nothing_needs_is_not_asked(
+    docker_engine: DockerEngine, tmp_path: Path
+) -> None:
+    assert await asked(docker_engine.url) is None
+    async with DockerRuntime(f"unix://{tmp_path}/nowhere.sock") as docker:
+        with pytest.raises(Unavailable, match="no service of a workflow runs on this host"):
+            await engine_trouble(docker, needed=False)
 
 
 async def _never() -> bool:

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import aiohttp
+import pytest
 from aiohttp import web
 
 from tests.integration.cli.serving import serving
@@ -113,6 +114,29 @@ def test_the_engine_is_killed_during_an_action(lab: Lab) -> None:
         (told,) = [event for event in lab.events(workflow) if event["kind"] == "action.failed"]
     assert told["reason"] == "EngineRestarted"
     assert starts(lab) == 1
+
+
+@pytest.mark.parametrize("trap", ["", "trap 'exit 143' TERM\n", "trap '' TERM\n"])
+def test_an_engine_that_is_told_to_end_is_the_reason_of_the_action_that_it_ended(lab: Lab, trap: str) -> None:
+    with serving(lab.configuration), lab.working():
+        workflow = lab.workflow(trap + SLOW)
+        until(lambda: lab.marked("begun"), "the action")
+        lab.engine.restart()
+        assert lab.finished(workflow) == "FAILED"
+        (told,) = [event for event in lab.events(workflow) if event["kind"] == "action.failed"]
+    assert (told["reason"], told["exit_code"] in (143, 137)) == ("EngineRestarted", True)
+    assert starts(lab) == 1
+
+
+def test_a_container_that_somebody_kills_did_not_end_with_its_engine(lab: Lab) -> None:
+    with serving(lab.configuration), lab.working():
+        workflow = lab.workflow(SLOW)
+        until(lambda: lab.marked("begun"), "the action")
+        (container,) = lab.containers()
+        lab.engine.cli("stop", container)
+        assert lab.finished(workflow) == "FAILED"
+        (told,) = [event for event in lab.events(workflow) if event["kind"] == "action.failed"]
+    assert (told["reason"], told["exit_code"]) == ("Signal", 143)
 
 
 async def test_the_answer_to_every_report_is_lost_once(lab: Lab) -> None:

@@ -70,7 +70,7 @@ def test_an_appliance_that_is_not_there_is_3(tinkbox: Tinkbox, tmp_path: Path) -
     away = tinkbox("--data", str(tmp_path), "hardware", "list")
     assert (away.status, away.out) == (3, "")
     assert away.err.startswith(f"tinkbox: no appliance answers at {tmp_path}/operator.sock (")
-    assert "is `tinkbox serve` running?" in away.err
+    assert f"is `tinkbox --data {tmp_path} serve` running?" in away.err
     assert away.err.count("\n") == 1
 
 

@@ -6,6 +6,7 @@ import json
 import os
 import socket
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
@@ -325,3 +326,47 @@ async def test_a_refusal_for_want_of_room_says_when_to_come_again(tmp_path: Path
         with pytest.raises(TooMany) as refusal:
             connection.raise_refusal(429, "", {"Retry-After": given}, b'{"detail": "later"}')
         assert refusal.value.retry_after == seconds
+
+
+async def test_an_answer_that_is_late_is_told_once_and_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(quick_connection, "LATE", 0.05)
+    told: list[str] = []
+    gate = asyncio.Event()
+
+    def late(text: str) -> None:
+        told.append(text)
+        loop.call_soon_threadsafe(gate.set)
+
+    class Late(RecordingDoor):
+        async def handle(self, request: web.Request) -> web.StreamResponse:
+            with suppress(TimeoutError):  # where nothing is told, the answer comes all the same
+                async with asyncio.timeout(10):
+                    await gate.wait()
+            return await super().handle(request)
+
+    loop = asyncio.get_running_loop()
+    async with served(Late(answer=b"[]"), tmp_path) as socket:
+        connection = QuickConnection(socket=socket)
+        connection.late = late
+        assert await asked(lambda operator: operator.hardware.all(), connection) == []
+    assert told == [f"the appliance at {socket} has not answered for 10 s: it may be busy. It is waited for up to 60 s"]
+
+
+async def test_an_answer_that_does_not_come_is_told_when_its_time_is_over(tmp_path: Path) -> None:
+    told: list[str] = []
+    never = asyncio.Event()
+
+    class Silent(RecordingDoor):
+        async def handle(self, request: web.Request) -> web.StreamResponse:
+            await never.wait()
+            return await super().handle(request)
+
+    async with served(Silent(), tmp_path) as socket:
+        connection = QuickConnection(socket=socket)
+        connection.late = told.append
+        with pytest.raises(Unreachable, match=r"did not answer within 0.05 s: it may be busy"):
+            await asked(lambda operator: operator.connection.document("GET", "/v1/x", seconds=0.05), connection)
+        never.set()
+    assert told == []

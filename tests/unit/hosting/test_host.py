@@ -169,6 +169,24 @@ def test_while_the_engine_is_away_that_is_said_and_nothing_is_given_up(tmp_path:
     run(story)
 
 
+def test_an_engine_is_needed_while_a_service_is_wanted_and_not_to_tidy_up(tmp_path: Path) -> None:
+    async def story() -> None:
+        rig = Rig(tmp_path)
+        async with rig.hosting() as host:
+            assert not host.is_needed
+            rig.host_link.want(service())
+            await rig.until(READY)
+            assert host.is_needed
+            rig.engine.away = True
+            rig.host_link.want()
+            await rig.until(STOPPING)
+            assert not host.is_needed
+            rig.engine.away = False
+            await rig.until_nothing_is_left()
+
+    run(story)
+
+
 @pytest.mark.parametrize("program", [Program(), Program(lives=[(math.inf, 0)], healthy=(3, math.inf))])
 def test_after_the_engine_died_services_are_started_again_without_counting(tmp_path: Path, program: Program) -> None:
     async def story() -> None:

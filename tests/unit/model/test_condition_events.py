@@ -1,10 +1,9 @@
 """Conditions of the appliance as events."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
-from tinkbox.model.condition_events import BEGAN, EVIDENCE, LONGEST, OVER, began, lasting, over
+from tinkbox.model.condition_events import EVIDENCE, LONGEST, LONGEST_REMEDY, began, came_and_went, over, recalled
 from tinkbox.model.diagnosis import Diagnosis, Gravity
-from tinkbox.model.workflow import Event
 
 AT = datetime(2026, 11, 21, 3, 0, tzinfo=UTC)
 
@@ -14,34 +13,28 @@ def found(rule: str, **changes: object) -> Diagnosis:
     return Diagnosis(rule=rule, **told)  # type: ignore[arg-type]  # any field
 
 
-def events(*facts: tuple[str, dict[str, object]]) -> list[Event]:
-    return [
-        Event(workflow_id="", number=number, at=AT + timedelta(seconds=number), kind=kind, data=data)
-        for number, (kind, data) in enumerate(facts, 1)
-    ]
+def test_a_condition_is_recalled_as_it_began_with_how_old_that_is() -> None:
+    again = recalled(began(found("A"), "x"))
+    assert (again.rule, again.subject, again.gravity, again.cause, again.remedy) == (
+        "A", "x", Gravity.FAULT, "A.", "Mend it.",
+    )  # fmt: skip
+    assert again.evidence == ("seen", "that was before tinkbox started anew; it was not examined since")
 
 
-def test_what_began_and_is_not_over_lasts_since_it_began_last() -> None:
-    told = events(
-        (BEGAN, began(found("A"), "x")),
-        (BEGAN, began(found("A"), "y")),
-        (OVER, over("A", "x", Gravity.FAULT, "A.", 1)),
-        (BEGAN, began(found("A"), "x")),
-        (BEGAN, began(found("B"), "")),
-        (OVER, over("B", "", Gravity.FAULT, "B.", 1)),
-        (OVER, over("C", "", Gravity.FAULT, "C.", 1)),
-    )
-    assert {known: each.at for known, each in lasting(told).items()} == {
-        ("A", "x"): told[3].at,
-        ("A", "y"): told[1].at,
-    }
-
-
-def test_events_of_another_kind_and_of_a_later_release_are_no_condition() -> None:
-    assert lasting(events(("condition.muted", {"rule": "A"}), ("x", {}))) == {}
+def test_what_a_later_release_told_is_recalled_as_far_as_it_is_understood() -> None:
+    told = recalled({"rule": "A", "gravity": "grim", "evidence": "text"})
+    assert (told.rule, told.gravity, told.cause, len(told.evidence)) == ("A", Gravity.SUSPECT, "", 1)
 
 
 def test_an_event_is_of_bounded_length() -> None:
     long = found("A", cause="x" * 9999, evidence=("y" * 9999,) * 99, remedy="z" * 9999)
     told = began(long, "")
-    assert len(str(told)) < LONGEST * (EVIDENCE + 3)
+    assert len(str(told)) < LONGEST * (EVIDENCE + 3) + LONGEST_REMEDY
+
+
+def test_how_often_it_came_and_went_stands_behind_its_cause() -> None:
+    assert came_and_went(0, AT) == ""
+    before = came_and_went(1, AT)
+    assert before == "It came and went 1 time since 2026-11-21 03:00:00 UTC."
+    assert began(found("A"), "", before)["message"] == f"A. {before}"
+    assert over("A", "", Gravity.FAULT, "x" * 9999, 7, before)["message"] == f"{'x' * (LONGEST - 1)}… {before}"

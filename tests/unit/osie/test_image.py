@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tinkbox.model.errors import Invalid, Unavailable
-from tinkbox.osie.image import Firmware, OsieImage, describe, images, read, write
+from tinkbox.osie.image import BuiltImages, Firmware, OsieImage, describe, images, read, write
 
 
 def image(folder) -> OsieImage:
@@ -104,3 +104,18 @@ def test_what_root_built_and_the_appliances_user_cannot_read_is_told_with_the_wa
         assert len(images(folder)) == 1
     finally:
         shutil.rmtree(place)
+
+
+def test_an_osie_that_was_there_is_told_to_be_gone_and_one_that_was_never_built_is_not(tmp_path: Path) -> None:
+    built = BuiltImages(tmp_path / "osie")
+    assert built() == []
+    folder = tmp_path / "osie" / "x86_64"
+    folder.mkdir(parents=True)
+    write(image(folder), folder)
+    assert len(built()) == 1
+    (tmp_path / "osie").rename(tmp_path / "elsewhere")
+    for _ in range(2):
+        with pytest.raises(Unavailable, match=r"has no OSIE any more, and had one: put that folder back"):
+            built()
+    (tmp_path / "elsewhere").rename(tmp_path / "osie")
+    assert len(built()) == 1

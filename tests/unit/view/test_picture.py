@@ -15,6 +15,7 @@ from tinkbox.model.workflow import State
 from tinkbox.view.columns import why
 from tinkbox.view.keys import Key
 from tinkbox.view.lines import line_width, plain
+from tinkbox.view.pages import gone_page
 from tinkbox.view.picture import picture, plain_picture
 from tinkbox.view.rows import rows_of
 from tinkbox.view.standing import Standing
@@ -56,6 +57,22 @@ def test_the_list_at_every_width(width: int) -> None:
 
 def test_the_picture_on_paper_cuts_nothing() -> None:
     assert plain_picture(ALL_KINDS, "tinkbox") == golden("cli/status-paper.txt")
+
+
+def test_a_remedy_with_long_commands_is_not_cut_on_paper() -> None:
+    rescue = " && ".join(
+        f"sudo cp /proc/{number}/fd/7 /data/tinkbox.sqlite.rescued-{number}" for number in range(1000, 1040)
+    )
+    first, *others = TROUBLED.health.conditions
+    health = replace(TROUBLED.health, conditions=(replace(first, remedy=f"`{rescue}` copies it."), *others))
+    assert f"What to do: `{rescue}` copies it." in plain_picture(replace(TROUBLED, health=health), "tinkbox")
+
+
+def test_the_commands_of_the_view_reach_the_same_appliance() -> None:
+    nothing = begun(snapshot(), 24, 80, program="tinkbox --data /d")
+    assert "no machine is known yet: tinkbox --data /d hardware add MAC --name NAME" in shown(nothing)
+    gone = gone_page("node7", {"retired": {"who": "ann"}}, NOW, 100, "tinkbox --data /d")
+    assert "`tinkbox --data /d hardware return node7` takes it back" in plain(gone[-1])
 
 
 @pytest.mark.parametrize("width", [60, 80, 120])

@@ -2,7 +2,7 @@
 
 from ipaddress import IPv4Address, IPv4Network
 
-from tinkbox.vitals.filter_rules import Port
+from tinkbox.vitals.flows import Port
 
 PORTS = tuple(
     Port(

@@ -9,10 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from tinkbox.model.engine_trouble import EngineTrouble
 from tinkbox.model.errors import Unavailable
+from tinkbox.model.host_vitals import HostVitals
 from tinkbox.model.vitals import DamagedFile, Vitals
 from tinkbox.vitals import gathering
 from tinkbox.vitals.file_digests import DescribedFile
+from tinkbox.vitals.firewall import FirewallReading
 from tinkbox.vitals.gathering import Gatherer, Sources
 from tinkbox.vitals.interfaces import OwnInterface
 
@@ -29,8 +32,8 @@ async def sound() -> tuple[tuple[DamagedFile, ...], str]:
     return (), ""
 
 
-async def not_needed() -> str | None:
-    return None
+async def not_needed() -> EngineTrouble | None:
+    raise Unavailable("no service of a workflow runs on this host")
 
 
 async def no_server() -> tuple[timedelta | None, str]:
@@ -121,17 +124,20 @@ async def test_a_file_is_damaged_only_where_a_second_look_says_so() -> None:
     assert vitals.damaged_osie[0].how == "it is missing"
 
 
-async def test_an_engine_that_does_not_answer_in_time_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def deaf() -> str | None:
-        await asyncio.Event().wait()
-        return None
-
-    monkeypatch.setattr(gathering, "ENGINE_SECONDS", 0.01)
-    vitals = await measured(replace(SOURCES, engine=deaf), lambda found: bool(found.engine))
-    assert vitals.engine.startswith("it does not answer within")
-
-
 async def test_a_refused_write_is_told_since_when() -> None:
     gatherer = Gatherer((), (), replace(SOURCES, refused=lambda: ("the database: full", NOW)), lambda: NOW, lambda: 0.0)
     vitals = await gatherer.vitals()
     assert (vitals.refused_write, vitals.refused_since) == ("the database: full", NOW)
+
+
+async def test_what_was_not_looked_at_of_the_host_is_told_beside_the_rest() -> None:
+    host = HostVitals(unexamined={"the tc filters on lab": "tinkbox does not read them"})
+    vitals = await Gatherer((), (), replace(SOURCES, host=lambda: host), lambda: NOW, lambda: 0.0).vitals()
+    assert vitals.unexamined["the tc filters on lab"] == "tinkbox does not read them"
+    assert "its own firewall" in vitals.unexamined
+
+
+def test_tables_that_are_not_understood_are_named() -> None:
+    assert FirewallReading().why_unclear == ""
+    told = FirewallReading(unclear=("bridge own", "inet mine")).why_unclear
+    assert told.startswith("nft's tables bridge own, inet mine have rules that tinkbox does not understand")

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from tests.unit.vitals.ports import PORTS
-from tinkbox.vitals.iptables import shut_ports
+from tinkbox.vitals.flows import Way
+from tinkbox.vitals.iptables import SavedTables
 
 UFW = Path(__file__).with_name("rulesets") / "ufw.save"
 CHAINS = {"filter": (":INPUT {policy} [0:0]", ":FORWARD ACCEPT [0:0]"), "raw": (":PREROUTING {policy} [0:0]",)}
@@ -13,7 +14,7 @@ CHAINS = {"filter": (":INPUT {policy} [0:0]", ":FORWARD ACCEPT [0:0]"), "raw": (
 
 def shut(*rules: str, policy: str = "ACCEPT", table: str = "filter", more: tuple[str, ...] = ()) -> list[int]:
     lines = [f"*{table}", *(each.format(policy=policy) for each in CHAINS[table]), *more, *rules, "COMMIT"]
-    return [each.port for each in shut_ports("\n".join(lines), PORTS)]
+    return [each.port for each in SavedTables("\n".join(lines)).shut(PORTS, Way.IN)]
 
 
 ALL = [80, 67, 69, 4011, 514]
@@ -84,13 +85,15 @@ def test_chains_are_followed_and_come_back() -> None:
 
 
 def test_a_port_that_is_shut_before_the_table_for_this_host_is_shut() -> None:
-    (found,) = shut_ports("*raw\n:PREROUTING ACCEPT [0:0]\n-A PREROUTING -p udp -m udp --dport 67 -j DROP\n", PORTS)
+    (found,) = SavedTables("*raw\n:PREROUTING ACCEPT [0:0]\n-A PREROUTING -p udp -m udp --dport 67 -j DROP\n").shut(
+        PORTS, Way.IN
+    )
     assert (found.port, found.opens) == (67, "iptables -t raw -I PREROUTING -i lab -p udp --dport 67 -j ACCEPT")
     assert found.why == "iptables -t raw -A PREROUTING -p udp -m udp --dport 67 -j DROP"
 
 
 def test_the_rules_that_ufw_makes_are_understood_and_opened_by_ufw() -> None:
-    found = {each.port: each for each in shut_ports(UFW.read_text(), PORTS)}
+    found = {each.port: each for each in SavedTables(UFW.read_text()).shut(PORTS, Way.IN)}
     assert [*found] == [80, 67, 4011, 514]  # `ufw allow in on lab to any port 69 proto udp` was typed
     assert found[67].opens == "ufw allow in on lab to any port 67 proto udp"
     assert found[80].why == "iptables -P INPUT DROP"
@@ -99,4 +102,108 @@ def test_the_rules_that_ufw_makes_are_understood_and_opened_by_ufw() -> None:
 @pytest.mark.parametrize("saved", ["*filter\n-A INPUT -d nonsense -j DROP\n:INPUT DROP [0:0]", '*filter\n-A INPUT "x'])
 def test_what_iptables_does_not_print_is_refused(saved: str) -> None:
     with pytest.raises(ValueError, match=r"."):
-        list(shut_ports(saved, PORTS))
+        list(SavedTables(saved).shut(PORTS, Way.IN))
+
+
+def replies(*rules: str, policy: str = "ACCEPT") -> list[str]:
+    """What is asked at the ports from which no reply gets out."""
+    lines = ["*filter", f":OUTPUT {policy} [0:0]", *rules, "COMMIT"]
+    return [each.asked for each in SavedTables("\n".join(lines)).shut(REPLYING, Way.OUT)]
+
+
+REPLYING = [each for each in PORTS if each.replies]
+
+
+@pytest.mark.parametrize(
+    ("rules", "asked"),
+    [
+        (["-A OUTPUT -j DROP"], ["HTTP", "DHCP", "TFTP", "PXE"]),
+        (["-A OUTPUT -o lab -p udp -m udp --sport 67 -j DROP"], ["DHCP"]),
+        (["-A OUTPUT -p udp -m udp --sport 67 --dport 68 -j DROP"], ["DHCP"]),
+        (["-A OUTPUT -p tcp -m tcp --sport 1:1024 -j REJECT --reject-with tcp-reset"], ["HTTP"]),
+        (["-A OUTPUT -d 172.30.0.0/16 -j DROP"], ["HTTP", "TFTP", "PXE"]),  # DHCP answers all as well
+        (["-A OUTPUT -s 172.30.0.1/32 -p tcp -j DROP"], ["HTTP"]),
+        (["-A OUTPUT -m conntrack --ctstate NEW -j DROP"], ["DHCP"]),
+        (["-A OUTPUT -m conntrack --ctstate RELATED,ESTABLISHED -j ACCEPT", "-A OUTPUT -j DROP"], ["DHCP"]),
+        (["-A OUTPUT -o lo -j ACCEPT", "-A OUTPUT -p udp -j DROP"], ["DHCP", "TFTP", "PXE"]),
+    ],
+)
+def test_replies_that_a_rule_surely_drops_are_told(rules: list[str], asked: list[str]) -> None:
+    assert replies(*rules) == asked
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [
+        ["-A OUTPUT -o eth9 -j DROP"],
+        ["-A OUTPUT -d 10.0.0.0/8 -j DROP"],
+        ["-A OUTPUT -d 172.30.0.0/25 -j DROP"],  # half of the machines
+        ["-A OUTPUT -p udp -m udp --sport 69 -j DROP"],  # each transfer has a port of its own
+        ["-A OUTPUT -p udp -m udp --dport 53 -j DROP"],
+        ["-A OUTPUT -m owner --uid-owner 1000 -j DROP"],
+        ["-A OUTPUT -s 10.0.0.1/32 -j DROP"],
+        ["-A OUTPUT -m conntrack --ctstate INVALID -j DROP"],
+    ],
+)
+def test_replies_that_may_get_out_are_not_called_kept_in(rules: list[str]) -> None:
+    assert replies(*rules) == []
+
+
+def test_what_lets_replies_out_names_their_port_where_they_have_one() -> None:
+    saved = "*mangle\n:POSTROUTING DROP [0:0]\nCOMMIT\n"
+    found = {each.asked: each for each in SavedTables(saved).shut(REPLYING, Way.OUT)}
+    assert found["DHCP"].opens == "iptables -t mangle -I POSTROUTING -o lab -p udp --sport 67 -j ACCEPT"
+    assert found["TFTP"].opens == "iptables -t mangle -I POSTROUTING -o lab -p udp -j ACCEPT"
+    assert found["HTTP"].why == "iptables -t mangle -P POSTROUTING DROP"
+
+
+def test_a_firewall_of_ufw_that_denies_what_goes_out_is_opened_by_ufw() -> None:
+    lines = UFW.read_text().replace(":OUTPUT ACCEPT", ":OUTPUT DROP").splitlines()
+    saved = "\n".join(each for each in lines if not each.startswith("-A ufw-track-output"))
+    (found,) = SavedTables(saved).shut(REPLYING, Way.OUT)
+    assert found.opens == "ufw allow out on lab from any port 67 proto udp"
+
+
+DOCKER = (
+    ":PREROUTING ACCEPT [0:0]",
+    ":DOCKER - [0:0]",
+    "-A PREROUTING -m addrtype --dst-type LOCAL -j DOCKER",
+    "-A DOCKER -i docker0 -j RETURN",
+)
+
+
+def taken(*rules: str) -> dict[int, str]:
+    tables = SavedTables("\n".join(["*nat", *rules, "COMMIT"]))
+    return {each.port: each.to for each in tables.taken(PORTS)}
+
+
+def test_a_port_that_a_container_publishes_is_taken() -> None:
+    rule = "-A DOCKER ! -i docker0 -p tcp -m tcp --dport 80 -j DNAT --to-destination 172.17.0.2:8080"
+    (found,) = SavedTables("\n".join(["*nat", *DOCKER, rule])).taken(PORTS)
+    assert (found.port, found.asked, found.to, found.chain) == (80, "HTTP", "172.17.0.2:8080", "DOCKER")
+    assert (found.why, found.gives_back) == (
+        f"iptables -t nat {rule}",
+        f"iptables -t nat {rule.replace('-A', '-D', 1)}",
+    )
+
+
+@pytest.mark.parametrize(
+    ("rule", "ports"),
+    [
+        ("-A PREROUTING -p tcp -m tcp --dport 80 -j REDIRECT --to-ports 8080", {80: ":8080"}),
+        ("-A PREROUTING -p udp -m udp --dport 69 -j DNAT --to-destination 10.0.0.1", {69: "10.0.0.1:"}),
+        (
+            "-A DOCKER -p udp -m multiport --dports 67,69 -j DNAT --to-destination 10.0.0.1",
+            {69: "10.0.0.1:"},
+        ),  # 67 is broadcast
+        ("-A DOCKER -d 127.0.0.1/32 -p tcp -m tcp --dport 80 -j DNAT --to-destination 172.17.0.2:80", {}),
+        ("-A PREROUTING -p tcp -m tcp --dport 80 -j REDIRECT", {}),
+        ("-A PREROUTING -p tcp -m tcp --dport 80 -j REDIRECT --to-ports 80-90", {}),
+        ("-A PREROUTING -p tcp -m tcp --dport 80 -j DNAT --to-destination 172.30.0.1:80", {}),
+        ("-A PREROUTING -s 10.0.0.0/8 -p tcp -m tcp --dport 80 -j DNAT --to-destination 10.0.0.1", {}),
+        ("-A PREROUTING -i eth9 -p tcp -m tcp --dport 80 -j DNAT --to-destination 10.0.0.1", {}),
+        ("-A PREROUTING -p tcp -m tcp --dport 80 -j ACCEPT", {}),
+    ],
+)
+def test_a_port_is_taken_where_all_that_machines_send_is_diverted(rule: str, ports: dict[int, str]) -> None:
+    assert taken(*DOCKER, rule) == ports

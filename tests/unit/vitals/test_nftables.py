@@ -7,27 +7,34 @@ from typing import Any
 import pytest
 
 from tests.unit.vitals.ports import PORTS
-from tinkbox.vitals.nftables import Ruleset
+from tinkbox.vitals.flows import Way
+from tinkbox.vitals.nftables import Ruleset, devices_of
 
 RULESETS = Path(__file__).with_name("rulesets")
 
 
 def shut(told: str) -> dict[int, tuple[str, int | None]]:
-    return {each.port.port: (each.chain, each.handle) for each in Ruleset(told).shut(PORTS)}
+    return {each.port.port: (each.chain, each.handle) for each in Ruleset(told).shut(PORTS, Way.IN)}
 
 
 def of_rules(
-    *expressions: list[dict[str, Any]], policy: str = "accept", hook: str = "input", family: str = "inet"
+    *expressions: list[dict[str, Any]],
+    policy: str = "accept",
+    hook: str = "input",
+    family: str = "inet",
+    kind: str = "filter",
+    **more: Any,
 ) -> str:
     chain = {
         "family": family,
         "table": "t",
         "name": "c",
         "handle": 1,
-        "type": "filter",
+        "type": kind,
         "hook": hook,
         "prio": 0,
         "policy": policy,
+        **more,
     }
     rules = [
         {"rule": {"family": family, "table": "t", "chain": "c", "handle": 2 + number, "expr": each}}
@@ -65,12 +72,12 @@ def test_single_rules_shut_what_they_surely_drop() -> None:
 def test_the_rules_that_firewalld_makes_are_understood_and_opened_by_it() -> None:
     told = (RULESETS / "firewalld.json").read_text()
     assert sorted(shut(told)) == [69, 80, 514, 4011]
-    found = next(Ruleset(told).shut(PORTS)).told("reject")
+    found = next(Ruleset(told).shut(PORTS, Way.IN)).told("reject")
     assert (found.firewall, found.opens.split(" --zone")[0]) == ("firewalld", "firewall-cmd --permanent")
 
 
 def test_a_policy_is_told_as_such_with_the_rule_that_opens() -> None:
-    (found, *_) = Ruleset(of_rules(policy="drop")).shut(PORTS)
+    (found, *_) = Ruleset(of_rules(policy="drop")).shut(PORTS, Way.IN)
     assert found.handle is None
     told = found.told("policy drop")
     assert told.why == "nft, table inet t, chain c: policy drop"
@@ -123,3 +130,150 @@ def test_packets_are_dropped_on_their_way_in_alone() -> None:
 def test_what_nft_does_not_print_is_refused(told: str) -> None:
     with pytest.raises(ValueError, match=r"."):
         Ruleset(told)
+
+
+def kept(told: str, **more: Any) -> list[str]:
+    """What is asked at the ports from which no reply gets out."""
+    return [each.port.what for each in Ruleset(told, **more).shut(REPLYING, Way.OUT)]
+
+
+REPLYING = [each for each in PORTS if each.replies]
+BRIDGED = {"lab": frozenset({"p1", "p2"})}
+FROM_UDP = {"payload": {"protocol": "udp", "field": "sport"}}
+OUT_OF = {"meta": {"key": "oifname"}}
+INTO = {"meta": {"key": "iifname"}}
+
+
+def test_replies_are_dropped_on_their_way_out_alone() -> None:
+    for hook in ("output", "postrouting"):
+        assert kept(of_rules([is_(FROM_UDP, 67), DROP], hook=hook)) == ["DHCP"]
+        assert kept(of_rules([is_(OUT_OF, "lab"), DROP], hook=hook, kind="route")) == ["HTTP", "DHCP", "TFTP", "PXE"]
+    assert kept(of_rules([DROP])) == []
+    assert shut(of_rules([DROP], hook="output")) == {}
+
+
+def test_what_asks_for_an_interface_that_there_is_not_may_be_meant_for_all() -> None:
+    assert kept(of_rules([is_(INTO, "lo", "!="), DROP], hook="output")) == []
+    assert kept(of_rules([is_(INTO, "lo"), ACCEPT], [DROP], hook="output")) == []
+
+
+def test_what_lets_replies_out_is_put_before_the_rule() -> None:
+    found = {
+        each.port.what: each.told("").opens for each in Ruleset(of_rules([DROP], hook="output")).shut(REPLYING, Way.OUT)
+    }
+    assert found["DHCP"] == 'nft insert rule inet t c oifname "lab" udp sport 67 accept'
+    assert found["TFTP"] == 'nft insert rule inet t c oifname "lab" meta l4proto udp accept'
+
+
+@pytest.mark.parametrize(
+    ("expression", "ports"),
+    [
+        ([is_({"payload": {"protocol": "ether", "field": "type"}}, "ip"), is_(port("udp"), 67), DROP], [67]),
+        ([is_(INTO, {"set": ["p1", "p2"]}), is_(port("udp"), 67), DROP], []),
+        ([is_(INTO, "p*"), is_(port("udp"), 67), DROP], [67]),
+        ([is_(INTO, "p1"), is_(port("udp"), 67), DROP], []),
+        ([is_({"payload": {"protocol": "ether", "field": "type"}}, "vlan"), DROP], []),
+        ([is_({"payload": {"protocol": "ether", "field": "type"}}, "ip", "!="), DROP], []),
+        ([is_({"payload": {"protocol": "ether", "field": "daddr"}}, "ff:ff:ff:ff:ff:ff"), DROP], []),
+        ([is_({"payload": {"protocol": "arp", "field": "operation"}}, 1), DROP], []),
+    ],
+)
+def test_a_rule_of_a_bridge_shuts_what_it_drops_at_all_its_ports(
+    expression: list[dict[str, Any]], ports: list[int]
+) -> None:
+    told = of_rules(expression, family="bridge")
+    assert [each.port.port for each in Ruleset(told, bridged=BRIDGED).shut(PORTS, Way.IN)] == ports
+    assert shut(told) == {}  # our interface is no bridge
+
+
+def test_a_rule_of_a_device_is_of_concern_where_that_is_ours_or_all_ports_of_it() -> None:
+    def found(hook: str = "ingress", **more: Any) -> list[str]:
+        told = of_rules([is_(port("udp"), 67), DROP], family="netdev", hook=hook, **more)
+        return [each.port.what for each in Ruleset(told, {}, BRIDGED).shut(PORTS, Way.IN)]
+
+    assert found(dev="lab") == ["DHCP"]
+    assert found(dev=["p1", "p2", "p3"]) == ["DHCP"]
+    assert found(dev="p1") == []
+    assert found(dev="lab", hook="egress") == []
+    assert found() == []
+    assert kept(of_rules([is_(FROM_UDP, 67), DROP], family="netdev", hook="egress", dev="lab")) == ["DHCP"]
+
+
+def test_devices_that_nft_leaves_out_of_its_json_are_those_that_it_lists() -> None:
+    listed = """
+table netdev t {
+	chain c {
+		type filter hook ingress device "lab" priority filter; policy accept;
+		udp dport 67 drop
+	}
+	chain d {
+		type filter hook ingress devices = { h0, lab } priority filter; policy accept;
+	}
+}
+"""
+    assert devices_of(listed) == {("t", "c"): frozenset({"lab"}), ("t", "d"): frozenset({"h0", "lab"})}
+    told = of_rules([is_(port("udp"), 67), DROP], family="netdev", hook="ingress")
+    assert [each.port.port for each in Ruleset(told, devices_of(listed)).shut(PORTS, Way.IN)] == [67]
+
+
+CONCATENATED = {"concat": [{"payload": {"protocol": "ip", "field": "saddr"}}, port("udp")]}
+
+
+@pytest.mark.parametrize(
+    ("expressions", "tables"),
+    [
+        ([[is_(CONCATENATED, "@known"), DROP]], ["inet t"]),
+        ([[is_(port("udp"), "@unknown"), DROP]], ["inet t"]),
+        ([[{"queue": {"num": 0}}]], ["inet t"]),
+        ([[is_(port("tcp"), 22), is_(CONCATENATED, "@known"), DROP]], []),  # it concerns none of our ports
+        ([[is_({"payload": {"protocol": "ip", "field": "saddr"}}, "10.0.0.1"), DROP]], []),  # it depends on the machine
+        ([[is_(port("udp"), 67), {"limit": {"rate": 1}}, DROP]], []),
+        ([[is_(CONCATENATED, "@known"), ACCEPT]], []),
+        ([[is_(CONCATENATED, "@known"), ACCEPT], [DROP]], ["inet t"]),
+        ([[DROP], [is_(CONCATENATED, "@known"), DROP]], []),  # nothing comes that far
+    ],
+)
+def test_a_table_is_unclear_where_it_hangs_on_what_is_not_understood(
+    expressions: list[list[dict[str, Any]]], tables: list[str]
+) -> None:
+    assert [*Ruleset(of_rules(*expressions)).unclear(PORTS)] == tables
+
+
+def test_rules_of_iptables_are_clear_by_what_iptables_says_of_them() -> None:
+    rule = [{"xt": {"type": "match", "name": "string"}}, DROP]
+    assert [*Ruleset(of_rules(rule, family="ip")).unclear(PORTS)] == []
+    assert [*Ruleset(of_rules(rule, family="bridge"), {}, BRIDGED).unclear(PORTS)] == ["bridge t"]
+
+
+def test_a_device_that_is_one_of_several_ports_is_unclear_where_it_drops() -> None:
+    told = of_rules([is_(port("udp"), 67), DROP], family="netdev", hook="ingress", dev="p1")
+    assert [*Ruleset(told, {}, BRIDGED).unclear(PORTS)] == ["netdev t"]
+    assert [*Ruleset(told, {}, {"lab": frozenset({"p2"})}).unclear(PORTS)] == []
+
+
+@pytest.mark.parametrize("name", ["closed", "open", "firewalld"])
+def test_the_rules_of_usual_firewalls_are_clear_and_keep_no_reply_in(name: str) -> None:
+    rules = Ruleset((RULESETS / f"{name}.json").read_text())
+    assert [*rules.unclear(PORTS), *rules.shut(REPLYING, Way.OUT), *rules.taken(PORTS)] == []
+
+
+@pytest.mark.parametrize(
+    ("diversion", "to"),
+    [
+        ({"dnat": {"addr": "172.17.0.2", "port": 8080}}, "172.17.0.2:8080"),
+        ({"dnat": {"addr": "172.17.0.2"}}, "172.17.0.2:"),
+        ({"redirect": {"port": 8080}}, ":8080"),
+        ({"redirect": None}, None),
+        ({"dnat": {"addr": "172.30.0.1", "port": 80}}, None),
+        ({"dnat": {"addr": "172.30.0.1", "port": {"range": [70, 90]}}}, None),
+        ({"dnat": {"addr": {"map": {"key": port("tcp"), "data": "@m"}}}}, None),
+    ],
+)
+def test_a_port_is_taken_where_it_is_diverted_to_elsewhere(diversion: dict[str, Any], to: str | None) -> None:
+    told = of_rules([is_(port("tcp"), 80), diversion], kind="nat", hook="prerouting", family="ip")
+    found = [each.taken("rule") for each in Ruleset(told).taken(PORTS)]
+    assert [each.to for each in found] == ([to] if to else [])
+    for each in found:
+        assert each.gives_back == "nft delete rule ip t c handle 2"
+        assert each.why == "nft, table ip t, chain c: rule"
+    assert shut(told) == {}

@@ -94,6 +94,7 @@ class FakeRuntime:
         self.away = False
         self.layers = False
         self.networks = {"host", "none"}
+        self.memory: tuple[str, ...] = ("start", "die")
         self.foreign_to_it = ""
         self._numbers = count(1)
 
@@ -214,6 +215,10 @@ class FakeRuntime:
     async def ran_out_of_memory(self, container_id: str) -> bool:
         self._call("ran_out_of_memory")
         return self._container(container_id).program.out_of_memory
+
+    async def remembered(self, container_id: str) -> tuple[str, ...]:
+        self._call("remembered")
+        return self.memory
 
     async def changed_bytes(self, container_id: str) -> int:
         self._container(container_id)

@@ -22,8 +22,8 @@ SAID = Told("DiskTooSmall", "the image needs 8 GB")
 
 
 def failed(code: int, told: Told = SILENT, tail: tuple[str, ...] = TAIL, **ended: bool) -> Outcome:
-    away = ended.pop("engine_was_away", False)
-    return verdict.failed(Ended(exit_code=code, **ended), told, tail, engine_was_away=away)
+    with_engine = ended.pop("with_engine", False)
+    return verdict.failed(Ended(exit_code=code, **ended), told, tail, with_engine=with_engine)
 
 
 @pytest.mark.parametrize(
@@ -52,9 +52,44 @@ def test_a_process_that_no_signal_ended_exited_whatever_its_code_looks_like(code
     assert failed(code, killed=True) == failed(code)
 
 
-def test_a_process_that_exited_did_not_go_with_its_engine() -> None:
-    assert failed(137, killed=False, engine_was_away=True).reason == "NonZeroExit"
-    assert failed(137, killed=True, engine_was_away=True).reason == "EngineRestarted"
+@pytest.mark.parametrize(
+    ("code", "killed", "reason"),
+    [
+        (137, False, "NonZeroExit"),
+        (255, False, "NonZeroExit"),
+        (3, False, "NonZeroExit"),
+        (137, True, "EngineRestarted"),
+        (143, True, "EngineRestarted"),
+        (143, False, "EngineRestarted"),
+        (139, True, "Signal"),
+    ],
+)
+def test_only_what_an_engine_does_to_its_containers_went_with_it(code: int, killed: bool, reason: str) -> None:
+    outcome = failed(code, killed=killed, with_engine=True)
+    assert outcome.reason == reason
+    assert "the Docker engine ended" in outcome.message
+    assert "Docker engine" not in failed(code, killed=killed).message
+
+
+@pytest.mark.parametrize(
+    ("remembered", "away", "ended"),
+    [
+        (("create", "start", "die"), False, False),
+        (("create", "start", "die"), True, False),
+        (("start", "kill", "die", "stop"), True, False),
+        (("start", "die", "start"), False, True),
+        ((), False, True),
+        ((), True, True),
+        (None, False, True),
+        (("kill", "die", "stop"), True, True),
+        (("kill", "die", "stop"), False, False),
+        (("die",), True, False),
+    ],
+)
+def test_an_engine_that_ended_is_known_by_what_it_forgot(
+    remembered: tuple[str, ...] | None, away: bool, ended: bool
+) -> None:
+    assert verdict.engine_ended_it(remembered, engine_was_away=away) is ended
 
 
 @pytest.mark.parametrize(
@@ -80,7 +115,7 @@ def test_an_image_for_another_processor_is_told_so() -> None:
         Ended(exit_code=1),
         SILENT,
         alien,
-        engine_was_away=False,
+        with_engine=False,
         foreign="the image is for arm64, and this machine is amd64",
     )
     assert outcome.reason is Reason.WRONG_PLATFORM
@@ -121,7 +156,7 @@ def test_what_the_worker_knows_is_the_reason_and_the_actions_words_are_appended(
     assert (starved.reason, starved.signal) == ("OutOfMemory", "SIGKILL")
     assert starved.message == "the kernel killed the action, or a part of it, because memory ran out" + said
     for code in (255, 137):
-        lost = failed(code, SAID, engine_was_away=True)
+        lost = failed(code, SAID, with_engine=True)
         assert lost.reason == "EngineRestarted"
         assert lost.message == "the Docker engine ended, and the action with it" + said
     refused = verdict.refused(ContainerFailed("ContainerLost", "it is gone"), SAID, TAIL)
@@ -191,7 +226,7 @@ def test_it_is_known_how_actions_end_when_their_machine_goes(ended: Ended, away:
 def test_a_failure_always_has_a_reason_of_one_word_and_a_message_that_fits(
     code: int, reason: str, message: str, starved: bool, away: bool
 ) -> None:
-    outcome = failed(code, Told(reason, message), out_of_memory=starved, engine_was_away=away)
+    outcome = failed(code, Told(reason, message), out_of_memory=starved, with_engine=away)
     assert outcome.reason.isalnum()
     assert 0 < len(outcome.message) <= MAX_MESSAGE
     assert len(outcome.reason) <= MAX_REASON

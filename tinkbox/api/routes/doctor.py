@@ -16,8 +16,9 @@ from tinkbox.api.long_answers import encoded, json_object, turn, unless_gone
 from tinkbox.api.parameters import DOCTOR_KEYS, LISTEN
 from tinkbox.api.requests import choice, takes
 from tinkbox.engine.doctor.examiner import Examination, Examiner
-from tinkbox.engine.doctor.rounds import Identity, identified
+from tinkbox.engine.doctor.rounds import identified
 from tinkbox.model.access import Right
+from tinkbox.model.condition_events import Identity
 from tinkbox.model.diagnosis import Diagnosis, Gravity
 from tinkbox.model.errors import Invalid
 from tinkbox.wire.dhcp.other_server_config import ForeignLines

@@ -1,7 +1,7 @@
 """`/v1/hardware/…`: machines that are imported, edited, retired, deleted, and the notes about them."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime
 from functools import partial
@@ -48,7 +48,7 @@ from tinkbox.engine.workflows.departures import Departures
 from tinkbox.model.access import Right
 from tinkbox.model.disks.selection import parse_path
 from tinkbox.model.errors import Invalid, Problem, TooLarge
-from tinkbox.model.hardware import MacAddress, address_of, called, mac_of
+from tinkbox.model.hardware import Hardware, MacAddress, address_of, called, mac_of
 from tinkbox.model.labels import LabelChange, parse_labels
 from tinkbox.model.machine_lists import (
     MAX_LIST,
@@ -126,9 +126,6 @@ class EditedHardware(HardwareKey):
     """All of its record is with it for those who may look."""
 
     changed: bool
-
-
-class ReplacedHardware(EditedHardware):
     notes: list[ProblemFields]
 
 
@@ -156,6 +153,7 @@ class ImportedMachine(NamedIdentity):
     why: str
     line: int
     key: str
+    notes: list[str]
 
 
 class ImportDocument(TypedDict):
@@ -193,7 +191,7 @@ def _changing(
                 ids = [each.hardware.id for each in found if each.hardware and each.outcome is outcome]
                 log_change(request, f"hardware {outcome} by import", *ids)
         known, whole = machines.known, may_look(request)
-        told = await encoded(found, lambda each: _imported_document(each, known, whole=whole))
+        told = await encoded(found, lambda each: _imported_document(each, known, remarks_on, whole=whole))
         return json_object({}, {"machines": told})
 
     @takes(body=ChangeWish)
@@ -204,10 +202,11 @@ def _changing(
         status = await changes.change(key_of(request), wanted, force=flag(document, "force"))
         log_change(request, "hardware edited", status.hardware.id)
         changed = status.hardware != before
-        return answered({**changed_document(request, status), "changed": changed})
+        notes = [asdict(Problem(text=each.text)) for each in _notes(status.hardware, remarks_on)]
+        return answered({**changed_document(request, status), "changed": changed, "notes": notes})
 
     @takes(body=ReplacementWish)
-    async def replace(request: web.Request) -> Json[ReplacedHardware]:
+    async def replace(request: web.Request) -> Json[EditedHardware]:
         """Replace a machine's document, unless it changed since `base`."""
         document = await read_object(request)
         base = _base(document.get("base"))
@@ -337,7 +336,17 @@ def _listed(entries: object) -> list[ListedMachine]:
     return found
 
 
-def _imported_document(imported: Imported, known: KnownMachines, *, whole: bool) -> ImportedMachine:
+def _notes(hardware: Hardware, remarks_on: RemarksOn) -> Sequence[Problem]:
+    """What there is to say of a machine as it is stored."""
+    try:
+        return remarks_on(hardware).notes
+    except Invalid:  # of a part that was stored before, and is not what was asked for
+        return ()
+
+
+def _imported_document(
+    imported: Imported, known: KnownMachines, remarks_on: RemarksOn, *, whole: bool
+) -> ImportedMachine:
     """Without the `whole` of it nothing is told of a machine that was there but what differs, and not from what.
 
     `means` is what means the machine and no other, empty: it is not there.
@@ -358,6 +367,9 @@ def _imported_document(imported: Imported, known: KnownMachines, *, whole: bool)
         "why": imported.why,
         "line": listed.line,
         "key": listed.key,
+        "notes": [each.text for each in _notes(hardware, remarks_on)]
+        if hardware and imported.outcome in (ImportOutcome.MADE, ImportOutcome.UPDATED)
+        else [],
     }
 
 

@@ -16,12 +16,11 @@ from ipaddress import IPv4Address
 from typing import Final
 
 from tinkbox.model.hardware import MacAddress
-from tinkbox.model.host_vitals import OtherAppliance
+from tinkbox.model.host_vitals import MOST_APPLIANCES, OtherAppliance
 from tinkbox.wire.dhcp.packets import Op, Option, Packet
 
 # As often as another one asks, and a minute.
 _HEARD_FOR: Final = timedelta(minutes=6)
-_MOST: Final = 16
 _MARK: Final = b"\0tinkbx"  # the type of the identifier, and six octets of sixteen
 _SIOCGIFHWADDR: Final = 0x8927
 
@@ -54,28 +53,37 @@ def answer_to(question: Packet, ours: Asker) -> Packet:
 
 
 class OtherAppliances:
-    """Those that were heard lately; what comes from this host itself, by another of its interfaces, is none."""
+    """Those that were heard lately; what comes from this host itself, by another of its interfaces, is none.
+
+    Who came first keeps its place for as long as it is heard, for anybody can send marks with MACs and addresses that he invents:
+    of those that come when MOST_APPLIANCES are heard on an interface, the newest is kept alone.
+    """
 
     def __init__(self, clock: Callable[[], datetime], own: Callable[[], Collection[str]] | None = None) -> None:
         self._clock = clock
         self._own = own or own_macs
-        self._heard: dict[tuple[str, MacAddress], OtherAppliance] = {}
+        self._heard: dict[str, dict[Asker, OtherAppliance]] = {}
 
     def hear(self, asker: Asker, interface: str) -> bool:
         """Keep who asks; False: it is this host."""
         if asker.mac in self._own():
             return False
-        key = interface, asker.mac
-        self._heard.pop(key, None)
-        while len(self._heard) >= _MOST:
-            del self._heard[next(iter(self._heard))]
-        self._heard[key] = OtherAppliance(interface=interface, address=asker.address, mac=asker.mac, at=self._clock())
+        now = self._clock()
+        heard = {each: kept for each, kept in self._heard.get(interface, {}).items() if _is_lately(kept, now)}
+        if asker not in heard and len(heard) > MOST_APPLIANCES:
+            heard.popitem()
+        heard[asker] = OtherAppliance(interface=interface, address=asker.address, mac=asker.mac, at=now)
+        self._heard[interface] = heard
         return True
 
     def all(self) -> tuple[OtherAppliance, ...]:
-        """Those that were heard within the last minutes."""
+        """Those that were heard within the last minutes; of each interface in the order in which they came."""
         now = self._clock()
-        return tuple(each for each in self._heard.values() if now - each.at <= _HEARD_FOR)
+        return tuple(kept for each in self._heard.values() for kept in each.values() if _is_lately(kept, now))
+
+
+def _is_lately(heard: OtherAppliance, now: datetime) -> bool:
+    return now - heard.at <= _HEARD_FOR
 
 
 def own_macs() -> frozenset[str]:

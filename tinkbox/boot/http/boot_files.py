@@ -137,18 +137,21 @@ class _BootDoor:
         return web.Response(body=ramdisk, content_type="application/octet-stream")
 
     async def failed(self, request: web.Request) -> web.Response:
-        """Note the step that a machine's script tells of; what it tells too often is answered all the same."""
+        """Note the step that a machine's script tells of; what is not noted is answered all the same, for the script goes on."""
         mac, told, peer = _mac(request), told_by_ipxe(request.query), request.remote or ""
         if told is None or not self._planner.is_at(mac, peer):
             raise NotFound("no such step of a boot of this machine at this address")
-        if (
-            request.method == "GET"
-            and not self._planner.other_host(mac, peer)
-            and self._reports.take(mac, self._monotonic())
-        ):
+        if request.method != "GET":
+            answer = "not noted: only a GET is"
+        elif other := self._planner.other_host(mac, peer):
+            answer = f"not noted: it came from {other}, and not from {mac}"
+        elif not self._reports.take(mac, self._monotonic()):
+            answer = "not noted: this machine tells of too many failed steps"
+        else:
             _log.warning("%s: %s", mac, told.detail, extra={"action": "boot.step-failed", "mac": mac})
             self._planner.saw(mac, Stage.STEP_FAILED, told.detail, **told.facts)
-        return web.Response(text="noted\n", content_type="text/plain")
+            answer = "noted"
+        return web.Response(text=f"{answer}\n", content_type="text/plain")
 
     async def osie(self, request: web.Request) -> web.StreamResponse:
         name, architecture = request.match_info["name"], request.match_info["architecture"]

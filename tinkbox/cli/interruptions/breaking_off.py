@@ -11,9 +11,9 @@ from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import Final, NoReturn
 
+from tinkbox.cli.called_as import told
 from tinkbox.cli.done_so_far import done_so_far
 from tinkbox.cli.exit_statuses import BY_SIGNAL
-from tinkbox.model.text import clean
 
 FULL: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 ENDS: Final = (signal.SIGTERM, signal.SIGHUP)
@@ -101,4 +101,4 @@ def unwritten(error: OSError) -> str:
 def tell(text: str) -> None:
     """Say on standard error; who read that may have gone as well."""
     with suppress(OSError):
-        print(clean(f"tinkbox: {text}"), file=sys.stderr, flush=True)
+        print(told(f"tinkbox: {text}"), file=sys.stderr, flush=True)

@@ -2,7 +2,7 @@
 
 import sys
 
-from tinkbox.model.text import clean
+from tinkbox.cli.called_as import told
 
 
 def tell_put_back(event: int) -> None:
@@ -21,7 +21,7 @@ class Outages:
         self._told = ""
 
     def tell(self, error: Exception) -> None:
-        text = clean(f"tinkbox: {error}; trying again")
+        text = told(f"tinkbox: {error}; trying again")
         if text != self._told:
             print(text, file=sys.stderr, flush=True)
         self._told = text

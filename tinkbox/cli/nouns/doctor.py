@@ -9,7 +9,7 @@ import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
-from tinkbox.cli.called_as import called_as
+from tinkbox.cli.called_as import told
 from tinkbox.cli.connection import stay_connected
 from tinkbox.cli.flags import add_listing, add_selection, carry_out
 from tinkbox.cli.interruptions.outages import Outages
@@ -17,7 +17,6 @@ from tinkbox.cli.interruptions.readers import while_read
 from tinkbox.cli.output.changes import change_each
 from tinkbox.cli.output.formats import Column, Document, for_people, json_of, names_one, short, show, yaml_of
 from tinkbox.cli.output.printable import clean, moment
-from tinkbox.model.command_lines import typable
 from tinkbox.model.errors import TooMany, Unavailable
 from tinkbox.model.key_kinds import KeyKind
 
@@ -50,7 +49,7 @@ def declare(noun: argparse.ArgumentParser) -> None:
     carry_out(noun, examine)
     about = "only these: machines by their keys, unknown ones by their MACs, workflows by their keys (default: everything there is)"
     noun.add_argument("keys", nargs="*", metavar=KEYS, help=about)
-    noun.set_defaults(names={})
+    noun.set_defaults(names={}, selects_nothing=UNKNOWN)
     add_selection(noun, KeyKind.MACHINE, all_without=True)
     noun.add_argument(
         "-w",
@@ -83,7 +82,7 @@ def examine(chosen: argparse.Namespace) -> int:
     listening = iter([True])
 
     async def ask(operator: "Operator", key: str) -> Document:
-        return _for_this_reader(chosen, await operator.doctor(key, listens=next(listening, False)))
+        return await operator.doctor(key, listens=next(listening, False))
 
     status = UNKNOWN * change_each(chosen, ask, tell, only_looks=True)
     if not found:
@@ -98,29 +97,6 @@ def examine(chosen: argparse.Namespace) -> int:
         for line in _told_of_many(found, chosen.names):
             print(line)
     return max(status, int(any(each["gravity"] == "fault" for each in diagnoses)))
-
-
-def _for_this_reader(chosen: argparse.Namespace, found: Document) -> Document:
-    """The same; for people with commands that reach this appliance when they are typed."""
-    if not for_people(chosen):
-        return found
-    program = called_as(chosen)
-    if program == "tinkbox":
-        return found
-    typed = {
-        each: [
-            {
-                **one,
-                "cause": typable(one["cause"], program),
-                "evidence": [typable(line, program) for line in one["evidence"]],
-                "remedy": typable(one["remedy"], program),
-            }
-            for one in found[each]
-        ]
-        for each in ("diagnoses", "appliance")
-        if each in found
-    }
-    return {**found, **typed}
 
 
 def _key(diagnosis: Document) -> str:
@@ -146,7 +122,7 @@ def _told(found: Document, alike_shown: int, names: Mapping[str, str]) -> Iterat
     yield from _all(found["diagnoses"], alike_shown)
     yield from _bill(found, names)
     if has_lines and not shows_lines:
-        yield "`tinkbox doctor -o wide` prints the lines that the other DHCP server has to be told."
+        yield told("`tinkbox doctor -o wide` prints the lines that the other DHCP server has to be told.")
 
 
 def _told_of_many(found: Sequence[Document], names: Mapping[str, str]) -> Iterator[str]:
@@ -213,7 +189,7 @@ def _of_appliance(found: Document) -> Iterator[str]:
     for each in found.get("appliance", ()):
         yield from _wrapped(f"The appliance itself: {_heading(each)}: {each['cause']}", "", "  ")
     if found.get("appliance"):
-        yield "  What to do: `tinkbox doctor` says it."
+        yield told("  What to do: `tinkbox doctor` says it.")
 
 
 def _bill(found: Document, names: Mapping[str, str]) -> Iterator[str]:
@@ -251,9 +227,7 @@ def watch(chosen: argparse.Namespace) -> None:
         while True:
             late = 0
             try:
-                looked = [
-                    _for_this_reader(chosen, await operator.doctor(key, listens=False)) for key in chosen.keys or [""]
-                ]
+                looked = [await operator.doctor(key, listens=False) for key in chosen.keys or [""]]
                 outages.over()
             except Unavailable as error:
                 if before is None and not isinstance(error, TooMany):
@@ -340,7 +314,7 @@ def _alike(kind: str, diagnoses: Sequence[Document]) -> Iterator[str]:
     keys = list(dict.fromkeys(each for each in patients if each))
     if keys:
         yield from _wrapped(" ".join(keys[:NAMED]) + (" …" if len(keys) > NAMED else ""), "  ", "  ")
-        yield "  What to do: `tinkbox doctor` with one of these keys says it of that one."
+        yield told("  What to do: `tinkbox doctor` with one of these keys says it of that one.")
 
 
 def _heading(diagnosis: Document) -> str:

@@ -85,7 +85,16 @@ def show(chosen: argparse.Namespace) -> int:
             if not first.done() or first.exception() is None:
                 try:
                     async with FullScreen() as terminal:
-                        await live(operator, terminal, first, shell, unanswered, scope=scope, colours=wants_colours())
+                        await live(
+                            operator,
+                            terminal,
+                            first,
+                            shell,
+                            unanswered,
+                            scope=scope,
+                            program=called_as(chosen),
+                            colours=wants_colours(),
+                        )
                 except Told as told:
                     ended_by.append(told.number)
             asking.cancel()

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from tinkbox.cli.called_as import told
 from tinkbox.cli.output.printable import clean, clean_block
 from tinkbox.cli.output.tables import Fit, listing, pairs, table
 from tinkbox.model.errors import Problem
@@ -199,7 +200,7 @@ def names_one(chosen: argparse.Namespace) -> bool:
 def show_notes(answer: Document) -> None:
     """Tell on standard error what of a document was left out or is not honoured."""
     for note in answer.get("notes", []):
-        print(clean(f"tinkbox: {Problem(**note)}"), file=sys.stderr)
+        print(told(f"tinkbox: {Problem(**note)}"), file=sys.stderr)
 
 
 def rows_of(documents: Sequence[Document], columns: Sequence[Column]) -> list[list[object]]:

@@ -3,7 +3,7 @@
 import sys
 from typing import Final
 
-from tinkbox.cli.output.printable import clean
+from tinkbox.cli.called_as import told
 from tinkbox.model.errors import Invalid, Refusal
 
 MOST_SHOWN: Final = 100  # so that what is wrong with a rack's list is shown whole
@@ -11,11 +11,11 @@ MOST_SHOWN: Final = 100  # so that what is wrong with a rack's list is shown who
 
 def tell_refusal(refusal: Refusal) -> None:
     """Print on standard error what was refused, and on a line each what is wrong with a document: the first MOST_SHOWN."""
-    print(clean(f"tinkbox: {refusal}"), file=sys.stderr, flush=True)
+    print(told(f"tinkbox: {refusal}"), file=sys.stderr, flush=True)
     if not isinstance(refusal, Invalid):
         return
     for problem in refusal.problems[:MOST_SHOWN]:
-        print(clean(f"  {problem}"), file=sys.stderr, flush=True)
+        print(told(f"  {problem}"), file=sys.stderr, flush=True)
     more = len(refusal.problems[MOST_SHOWN:]) + refusal.more
     if more:
         print(f"  and {more:,} more", file=sys.stderr, flush=True)

@@ -15,9 +15,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, NamedTuple, NoReturn
 from urllib.parse import quote, urlencode
 
+from tinkbox.client.operator.local_appliance import LocalAppliance, local_appliance
 from tinkbox.client.operator.other_doors import operator_door_advice, speaks_tls
 from tinkbox.client.refusals import Unanswered, Unreachable, kind_of, quoted, refusal_of
 from tinkbox.host_users import group_name, user_name
+from tinkbox.model.command_lines import PROGRAM, typable, typable_json
 from tinkbox.model.errors import Denied, Invalid, NotFound, Refusal, TooMany, Unavailable
 from tinkbox.model.text import spelled
 from tinkbox.wire.operator_door import HEADER as OPERATOR_DOOR
@@ -30,11 +32,16 @@ if TYPE_CHECKING:
 
 Document = dict[str, Any]
 SECONDS = 60.0  # for a question and its answer
+LATE: Final = 10.0  # seconds after which a person is told what is waited for
 # Of an answer that is read whole; a list of 20,000 machines has a quarter of it.
 MOST_ANSWERED = 64 * 1024 * 1024
 MOST_LATER: Final = 600  # seconds that a refusal may have us wait
 LASTING = "only a lasting connection does that"
 LOOK_FIRST = "it may be done all the same, so look before you type it again"
+# What is answered in the appliance's own words, with commands in them; elsewhere are documents that people wrote, to the letter.
+_OWN_WORDS: Final = re.compile(
+    r"/v1/(doctor|status|events|services|discovered|workflows/[^/?]+/(state|events))(?=$|\?)"
+)
 _JSON_TEXT: Final = re.compile(r'"(?:[^"\\]|\\.)*"')
 SERVER: Final = "TINKBOX_SERVER"
 TOKEN_VARIABLE: Final = "TINKBOX_TOKEN"  # noqa: S105  a name
@@ -87,7 +94,8 @@ class Connection(ABC):
 
     `variable` is what of the environment names it, empty: nothing, and `token_place` the variable or the file that holds
     the token.  `changed` hears of each change that the appliance says it made: the path that was asked, and the answer,
-    which may be empty.
+    which may be empty.  `late` hears once, in a sentence, of
+    an answer that is not there after LATE.  `program` is how a person begins a command to this appliance: so those begin that it tells.
 
     Raises Invalid for a token that cannot be one.  Whatever is asked raises the refusal that the appliance answers with, and
     Unreachable when none answers.
@@ -111,8 +119,11 @@ class Connection(ABC):
         self.headers = {"Authorization": f"Bearer {token}"} if token else {}
         self.where = str(socket or url)
         self.changed: Callable[[str, Document], None] = lambda *_: None
+        self.late: Callable[[str], None] = lambda _: None
+        self.program = PROGRAM
         self._variable = variable
         self._token_place = token_place
+        self._is_late = False
 
     @abstractmethod
     async def open(self) -> None: ...
@@ -156,7 +167,7 @@ class Connection(ABC):
         """GET what a JSON list has of what is asked for; `asked` is its query, such as `state` and `limit`."""
         query = f"?{urlencode(asked)}" if asked else ""
         reply = await self.exchange("GET", path + query, None)
-        answer = self._decoded(reply.content)
+        answer = self._decoded(self._typed(path, reply.content))
         if not isinstance(answer, list) or not all(isinstance(each, dict) for each in answer):
             raise self.other_answer(path, "a list of objects")
         return Found(answer, len(answer) if reply.total is None else reply.total)
@@ -193,7 +204,13 @@ class Connection(ABC):
         seconds: float | None = None,
     ) -> bytes:
         content = encoded(body) if isinstance(body, dict) else body
-        return (await self.exchange(method, path, content, looks=looks, seconds=seconds)).content
+        return self._typed(path, (await self.exchange(method, path, content, looks=looks, seconds=seconds)).content)
+
+    def _typed(self, path: str, content: bytes) -> bytes:
+        """The answer of a path, with its commands as a person types them."""
+        if self.program == PROGRAM or not _OWN_WORDS.match(path):
+            return content
+        return typable_json(content, self.program)
 
     async def sent_events(self, path: str, headers: Mapping[str, str]) -> AsyncIterator[Mapping[str, str]]:
         """The fields of each server-sent event; one that was cut off is not among them."""
@@ -202,7 +219,7 @@ class Connection(ABC):
             begin = max(0, len(buffer) - 1)  # the event's end may lie across two chunks
             buffer += chunk
             while (end := buffer.find(b"\n\n", begin)) >= 0:
-                lines = buffer[:end].decode().split("\n")
+                lines = self._typed(path, bytes(buffer[:end])).decode().split("\n")
                 del buffer[: end + 2]
                 begin = 0
                 yield dict(line.split(": ", 1) for line in lines if ": " in line[1:])
@@ -274,7 +291,7 @@ class Connection(ABC):
 
     def told(self, detail: str) -> str:
         """The appliance's own words, as a person is told them."""
-        return detail
+        return typable(detail, self.program)
 
     def _foreign(self, status: int, reason: str, answer: bytes) -> Refusal:
         """What to say of an answer that no appliance gives."""
@@ -320,12 +337,29 @@ class Connection(ABC):
         why = (error.strerror if isinstance(error, OSError) else "") or str(error) or type(error).__name__
         return Unanswered(f"{self.where} did not answer {method} {path} ({why})", then)
 
+    def tell_late(self, seconds: float) -> None:
+        """Tell of an appliance that has not answered after LATE, and is waited for so many `seconds` in all."""
+        if self._is_late:
+            return
+        self._is_late = True
+        why = self._hindered() or "it may be busy"
+        self.late(
+            f"the appliance at {self.where} has not answered for {LATE:g} s: {why}. It is waited for up to {seconds:g} s"
+        )
+
+    def _hindered(self) -> str:
+        """What keeps an appliance on this host from answering, as far as that is seen; else empty."""
+        there = local_appliance(self.socket.parent) if self.socket else None
+        return str(there) if there is not None else ""
+
     def _silent(self, seconds: float) -> Unreachable:
         """What to say of an appliance that took a question and does not answer it."""
         its_log = "its log, `journalctl -u tinkbox`," if self.socket else "its log"
+        why = self._hindered() or (
+            f"it may be busy. Type the same again; when it stays silent, see {its_log} and what its processor does"
+        )
         return Unreachable(
-            f"the appliance at {self.where} took the question, and did not answer within {seconds:g} s: it may be busy. "
-            f"Type the same again; when it stays silent, see {its_log} and what its processor does"
+            f"the appliance at {self.where} took the question, and did not answer within {seconds:g} s: {why}"
         )
 
     def ended(self) -> Unreachable:
@@ -353,6 +387,8 @@ class Connection(ABC):
                 f"{self.where} does not speak TLS: write http:// instead of https://. An appliance speaks http:// "
                 "only; https:// is for a proxy with TLS in front of it"
             )
+        if self.socket and (there := local_appliance(self.socket.parent)) is not None:
+            return self._without_socket(self.socket, there, why)
         if self._variable:
             without = ", or unset it to ask the appliance on this host" if self._variable == SERVER else ""
             encrypted = "The appliance itself speaks http:// only; https:// is for a proxy with TLS in front of it. "
@@ -362,8 +398,20 @@ class Connection(ABC):
             )
         here = "`systemctl start tinkbox` starts one that `tinkbox init` has set up, and that answers root and the group tinkbox: sudo tinkbox. "
         return Unreachable(
-            f"no appliance answers at {self.where} ({why}): is `tinkbox serve` running? {here if self.socket else ''}"
+            f"no appliance answers at {self.where} ({why}): is `tinkbox serve` running? {here if self.socket and self.program == PROGRAM else ''}"
             "Another one is named by --data, or TINKBOX_SERVER and TINKBOX_TOKEN"
+        )
+
+    def _without_socket(self, path: Path, there: LocalAppliance, why: str) -> Unreachable:
+        """What to say of an appliance that runs, and whose socket nobody answers on."""
+        what = f"cannot be used ({why})" if path.exists() else "is gone"
+        # That it waits for a disk at this moment is as usual, and no reason.
+        more = (str(there) if there.is_stopped else "") or (
+            "it starts or ends, or makes that socket anew within seconds, so type the same again. If that does not help, its log says "
+            "why, and so does `tinkbox doctor` with TINKBOX_SERVER and TINKBOX_TOKEN, by TCP"
+        )
+        return Unreachable(
+            f"the socket {path} {what}, but a tinkbox (pid {there.pid}) has the data folder {path.parent} locked: {more}"
         )
 
     def _owner(self) -> str:

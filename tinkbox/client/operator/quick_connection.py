@@ -13,7 +13,7 @@ from time import monotonic
 from typing import Any, Final, TypeVar
 from urllib.parse import urlsplit
 
-from tinkbox.client.operator.connection import MOST_ANSWERED, SECONDS, Connection, Document, Reply, Work, encoded
+from tinkbox.client.operator.connection import LATE, MOST_ANSWERED, SECONDS, Connection, Document, Reply, Work, encoded
 from tinkbox.wire.list_total import HEADER, total_of
 
 T = TypeVar("T")
@@ -80,6 +80,8 @@ class QuickConnection(Connection):
             connection.sock.settimeout(seconds)
             if work is not None:
                 self._wait(connection.sock, work)
+            else:
+                self._tell_late(connection.sock, seconds)
             response = connection.getresponse()
             answer = response.read(MOST_ANSWERED + 1)
         except (HTTPException, OSError) as error:
@@ -91,6 +93,15 @@ class QuickConnection(Connection):
             raise self.too_much(path)
         self.raise_refusal(response.status, response.reason, response.headers, answer)
         return Reply(answer, total_of(response.headers.get(HEADER)))
+
+    def _tell_late(self, answering: socket, seconds: float) -> None:
+        """Until an answer begins, or a person was told that it is late; raises TimeoutError when it has to be there by then."""
+        if select([answering], [], [], min(LATE, seconds))[0]:
+            return
+        if seconds <= LATE:
+            raise TimeoutError
+        self.tell_late(seconds)
+        answering.settimeout(seconds - LATE)
 
     def _wait(self, answering: socket, work: Work) -> None:
         """Until an answer begins; raises OSError or HTTPException when the appliance answers nothing else either."""

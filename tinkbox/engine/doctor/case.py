@@ -7,6 +7,7 @@ Rule 2: evidence is what was seen, with times and figures; conclusions stand in 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from enum import StrEnum
 from ipaddress import IPv4Address
 from typing import Final
 
@@ -94,7 +95,7 @@ class Work:
     where nothing does.  `unkept` is since when the appliance cannot keep what the machine hands in, and why; None: it can, or the workflow
     is not looked at by itself.  `services` are the awaited ones, `images` says which images nothing can have, line by line.
     `hint` and `tail`, the last lines of output, are those of how it ended, at `ended_at`; `overtaken` is why it is not retried, empty
-    where it may be.  `engine_away` is since when the machine's engine does not answer its worker.  `gone` are services that were ready,
+    where it may be.  `other_version` is that of the machine's worker, where it is not the appliance's.  `engine_away` is since when the machine's engine does not answer its worker.  `gone` are services that were ready,
     and are not there any more.
     """
 
@@ -127,6 +128,7 @@ class Work:
     tail: tuple[str, ...] = ()
     ended_at: datetime | None = None
     engine_away: datetime | None = None
+    other_version: str = ""
     gone: tuple[AwaitedService, ...] = ()
     overtaken: str = ""
 
@@ -167,6 +169,32 @@ class Near:
     of_one_machine: bool = False
 
 
+class Duty(StrEnum):
+    """What the appliance does for machines and workflows, where faults of its own can keep it from that."""
+
+    DHCP = "DHCP"
+    PXE = "PXE"  # port 4011
+    TFTP = "TFTP"
+    HTTP = "HTTP"
+    OSIE = "the OSIE"
+    STORE = "what is kept"
+    REGISTRY = "images"
+    ENGINE = "containers on the appliance"
+
+
+REACHING: Final = frozenset({Duty.DHCP, Duty.PXE, Duty.TFTP, Duty.HTTP})
+BOOTING: Final = REACHING | {Duty.OSIE, Duty.STORE}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stops:
+    """The duties that a fault of the appliance stops: for machines on `interface` and of `architecture`; empty: for all."""
+
+    duties: frozenset[Duty]
+    interface: str = ""
+    architecture: str = ""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
     """A machine, or without `mac` the appliance itself, and what is known there.
@@ -183,7 +211,7 @@ class Case:
     `lent` tells who has the address that is reserved for the machine, `near` are MACs that may be another one of its own.
     `question` is the last one to the network for other DHCP servers, also where `rivals` are told of the appliance alone.
     `unnoted` tells of
-    unknown machines that were not noted lately for lack of room.
+    unknown machines that were not noted lately for lack of room.  `faults` are those of the appliance that stop duties of it.
     """
 
     now: datetime
@@ -219,6 +247,7 @@ class Case:
     near: tuple[Near, ...] = ()
     unnoted: Unnoted | None = None
     question: NetworkQuestion | None = None
+    faults: tuple["Fault", ...] = ()
 
     @property
     def gives_addresses(self) -> bool:
@@ -267,7 +296,7 @@ class Finding:
     """What a rule found: `cause` in one sentence, `evidence` line by line, `remedy`.
 
     `subject` tells findings of one rule apart, of one machine or of the appliance: an interface, a file, a holder.  It stays
-    the same for as long as the condition lasts.
+    the same for as long as the condition lasts.  `stops` is told of a fault of the appliance that keeps it from its duties.
     """
 
     gravity: Gravity
@@ -275,10 +304,20 @@ class Finding:
     evidence: tuple[str, ...]
     remedy: str
     subject: str = ""
+    stops: Stops | None = None
 
     def __post_init__(self) -> None:
         if not self.evidence:
             raise ValueError(f"no evidence for: {self.cause}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fault:
+    """What `rule` found of the appliance itself, and what that `stops`."""
+
+    rule: str
+    found: Finding
+    stops: Stops
 
 
 def boots(sightings: Sequence[Sighting]) -> tuple[tuple[Sighting, ...], ...]:
@@ -325,6 +364,12 @@ def line(seen: Sighting) -> str:
 def sized(octets: int) -> str:
     """Bytes for people: 81.1 MiB."""
     return f"{octets / (1 << 20):.1f} MiB"
+
+
+def duties_of(asked: Iterable[str]) -> frozenset[Duty]:
+    """Of what machines ask for by these names that without which none boots."""
+    names = {*asked}
+    return frozenset(each for each in REACHING if each.value in names)
 
 
 def held_back(limits: Iterable[Standing], is_it: Callable[[str], bool]) -> Iterator[Standing]:

@@ -5,7 +5,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from tinkbox.engine.doctor.case import Case, Finding, moment
+from tinkbox.engine.doctor.blame import blamed
+from tinkbox.engine.doctor.case import BOOTING, Case, Duty, Fault, Finding, moment
 from tinkbox.engine.doctor.rules.appliance import (
     address_missing,
     clock_behind,
@@ -19,23 +20,25 @@ from tinkbox.engine.doctor.rules.appliance import (
     interface_recreated,
     memory_low,
     no_carrier,
+    operator_socket_gone,
     osie_damaged,
     other_version,
     port_unheard,
     registry_unusable,
+    unclean_end,
 )
 from tinkbox.engine.doctor.rules.boot_step import boot_step_failed, disk_does_not_boot, silent_disk
 from tinkbox.engine.doctor.rules.card import missing_driver, missing_firmware
 from tinkbox.engine.doctor.rules.disk import deleted_early, disk_nearly_full, output_not_kept, write_refused
 from tinkbox.engine.doctor.rules.engine import machine_engine_away, service_gone
-from tinkbox.engine.doctor.rules.firewall import port_shut
+from tinkbox.engine.doctor.rules.firewall import port_shut, port_taken, replies_refused
 from tinkbox.engine.doctor.rules.host import (
     address_taken,
     database_gone,
+    leads_elsewhere,
     mtu_small,
     netmask_changed,
     other_appliance,
-    replies_refused,
 )
 from tinkbox.engine.doctor.rules.kernel import (
     disk_errors,
@@ -60,6 +63,7 @@ from tinkbox.engine.doctor.rules.metadata import (
     runs_its_own_system,
     user_data_by_address,
 )
+from tinkbox.engine.doctor.rules.mirror import mirror_away
 from tinkbox.engine.doctor.rules.network import (
     address_in_use,
     address_outside,
@@ -86,7 +90,7 @@ from tinkbox.engine.doctor.rules.permission import (
     script_refused,
     ticket_refused,
 )
-from tinkbox.engine.doctor.rules.silence import silent_worker
+from tinkbox.engine.doctor.rules.silence import silent_since, silent_worker
 from tinkbox.engine.doctor.rules.system import (
     boot_loop,
     clock_is_wrong,
@@ -98,12 +102,23 @@ from tinkbox.engine.doctor.rules.system import (
     stalled_boot,
     wrong_architecture,
 )
-from tinkbox.engine.doctor.rules.work import image_missing, service_not_ready, waiting, workflow_failed
+from tinkbox.engine.doctor.rules.work import (
+    image_missing,
+    other_worker,
+    service_not_ready,
+    waiting,
+    workflow_failed,
+)
 from tinkbox.model.diagnosis import Diagnosis, Gravity
+from tinkbox.model.reasons import Reason
 from tinkbox.model.text import one_line
+from tinkbox.model.workflow import BEGUN
 
 _log = logging.getLogger(__name__)
 BROKEN: Final = "RuleFailed"  # what a rule is told by that failed itself
+SYSLOG_SAYS: Final = "Syslog from the machine's address says: "  # before a cause that only syslog tells
+# What a worker reports of an action that the kernel killed.
+_CONFIRM_THE_KERNEL: Final = (Reason.OUT_OF_MEMORY, Reason.SIGNAL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +127,13 @@ class Rule:
 
     One that is `vague` says only that something is wrong: it is silent where another rule `explains` it.  One `of_work` looks at
     the workflow alone (`Case.work`), and is asked where a workflow is looked at without the boots of its machine.  One `of_boot`
-    is about the way to the worker: while that is in touch, what it finds is suspect at most.
+    is about the way to the worker: while that is in touch, what it finds is suspect at most.  One that is `by_syslog` rests on syslog alone,
+    which any host can send in the machine's name: until the worker falls silent or reports the same, what it finds is suspect at most,
+    and its cause says whose word it is.
+
+    `symptom_of` names duties of the appliance without which it finds something: while a fault of the appliance stops one that the
+    patient needs, that fault is told in its place, or before it where it explains nothing.  One that `says_least` is read after all
+    that are equally grave.  One `of_run` says something of a machine also while the worker of a running action is in touch.
     """
 
     name: str
@@ -121,7 +142,11 @@ class Rule:
     vague: bool = False
     of_work: bool = False
     of_boot: bool = False
+    by_syslog: bool = False
     explains: bool = True
+    says_least: bool = False
+    of_run: bool = False
+    symptom_of: frozenset[Duty] = frozenset()
 
 
 # The likelier first: where two are equally grave, people read the upper one first.  docs/doctor.md has a row for each.
@@ -132,20 +157,25 @@ RULES: Sequence[Rule] = (
     Rule("AddressMissing", "a provisioning interface without our address", address_missing),
     Rule("NetmaskChanged", "a provisioning interface that leads to a part of our network only", netmask_changed),
     Rule("AddressTaken", "another host with the appliance's own address", address_taken),
+    Rule("LeadsElsewhere", "a route that leads to machines by another interface", leads_elsewhere),
     Rule("RepliesRefused", "replies that this host does not let out", replies_refused),
     Rule("PortShut", "this host's own firewall", port_shut),
+    Rule("PortTaken", "a port of ours that this host diverts to elsewhere", port_taken),
     Rule("PortUnheard", "packets that this host drops before we get them", port_unheard),
     Rule("DatabaseGone", "a database whose file was deleted or replaced while it is open", database_gone),
     Rule("DatabaseDamaged", "a database whose pages do not fit together", database_damaged),
-    Rule("WriteRefused", "writes that the disk refuses", write_refused),
+    Rule("WriteRefused", "writes that the disk refuses", write_refused, of_run=True),
     Rule("OutputNotKept", "an action of which nothing can be kept", output_not_kept, of_work=True),
     Rule("DiskNearlyFull", "a disk without room for what is kept", disk_nearly_full),
     Rule("DeletedEarly", "history that was deleted for lack of room", deleted_early),
+    Rule("OperatorSocketGone", "a data folder whose operator.sock is gone and stays so", operator_socket_gone),
     Rule("RegistryUnusable", "folders of the registry that cannot be used", registry_unusable),
     Rule("ImageDamaged", "images whose files are damaged", image_damaged),
     Rule("OsieDamaged", "files of an OSIE that are missing or not what was built", osie_damaged),
     Rule("EngineAway", "a container engine that services need and that does not answer", engine_away),
+    Rule("MirrorAway", "a registry's mirror of which nothing comes", mirror_away),
     Rule("MemoryLow", "a host with hardly any memory left", memory_low),
+    Rule("UncleanEnd", "an appliance that ended without being told to", unclean_end),
     Rule("ClockBehind", "a clock that is behind what was stored", clock_behind),
     Rule("ClockOff", "a clock that differs from its time server's", clock_off),
     Rule("ClockJumped", "a clock that was set while tinkbox ran", clock_jumped),
@@ -153,14 +183,19 @@ RULES: Sequence[Rule] = (
     Rule("OtherAppliance", "another tinkbox on a provisioning network", other_appliance),
     Rule("MtuSmall", "a provisioning interface with small packets", mtu_small),
     Rule("OtherVersion", "an OSIE of another version", other_version),
-    Rule("HistoryLost", "a machine that did what the store does not know", history_lost),
+    Rule("HistoryLost", "a machine that did what the store does not know", history_lost, of_run=True),
     Rule("SameMac", "two machines with one MAC", same_mac, of_boot=True, explains=False),
-    Rule("NotKnown", "a machine that asks, and of which nobody told", not_known),
+    Rule("NotKnown", "a machine that asks, and of which nobody told", not_known, says_least=True),
     Rule("LeftOut", "an unknown machine for which discovery has no place", left_out),
     Rule("NotPermitted", "a known machine that may not boot now", not_permitted),
     Rule("OtherServer", "another DHCP server that gives addresses", other_server, of_boot=True),
     Rule("OtherBootServer", "another server that says what to boot", other_boot_server),
-    Rule("NobodyGivesAddresses", "modes proxy and off without another DHCP server", nobody_gives_addresses),
+    Rule(
+        "NobodyGivesAddresses",
+        "modes proxy and off without another DHCP server",
+        nobody_gives_addresses,
+        symptom_of=frozenset({Duty.DHCP}),
+    ),
     Rule("NotDirectedHere", "mode off, and the other server does not send machines here", not_directed_here),
     Rule("AddressOutside", "an address that lies in none of our networks", address_outside, of_boot=True),
     Rule("AddressInUse", "another host at the machine's address", address_in_use, of_boot=True),
@@ -183,10 +218,28 @@ RULES: Sequence[Rule] = (
     Rule("NoProgram", "firmware for which there is no boot loader", no_program, of_boot=True),
     Rule("WrongLoader", "a boot loader for another kind of firmware", wrong_loader, of_boot=True),
     Rule("WrongArchitecture", "a hardware document that names another processor", wrong_architecture, of_boot=True),
-    Rule("MissingLoader", "a boot file that is not served", missing_loader, of_boot=True),
-    Rule("TransferStopped", "TFTP that ends after block n", transfer_stopped, of_boot=True),
+    Rule(
+        "MissingLoader",
+        "a boot file that is not served",
+        missing_loader,
+        of_boot=True,
+        symptom_of=frozenset({Duty.OSIE}),
+    ),
+    Rule(
+        "TransferStopped",
+        "TFTP that ends after block n",
+        transfer_stopped,
+        of_boot=True,
+        symptom_of=frozenset({Duty.TFTP}),
+    ),
     Rule("SecureBoot", "firmware that refuses a boot loader", secure_boot, of_boot=True),
-    Rule("ProxyIgnored", "firmware that ignores proxy offers", proxy_ignored, of_boot=True),
+    Rule(
+        "ProxyIgnored",
+        "firmware that ignores proxy offers",
+        proxy_ignored,
+        of_boot=True,
+        symptom_of=frozenset({Duty.PXE, Duty.TFTP}),
+    ),
     Rule("NoOsie", "no OSIE for the machine's architecture", no_osie),
     Rule("RamdiskTooLarge", "too little memory for the OSIE", ramdisk_too_large, of_boot=True),
     Rule(
@@ -194,23 +247,42 @@ RULES: Sequence[Rule] = (
         "a kernel, ramdisk or script that could not be loaded or started",
         boot_step_failed,
         of_boot=True,
+        symptom_of=frozenset({Duty.HTTP, Duty.OSIE}),
     ),
     Rule("DiskNotFound", "no disk, or none that boots", disk_not_found),
     Rule("DiskDoesNotBoot", "a way to the disk that failed", disk_does_not_boot, of_boot=True),
     Rule("MissingDriver", "a card for which the OSIE has no driver", missing_driver),
     Rule("MissingFirmware", "a card that lacks firmware", missing_firmware),
     Rule("RunsItsOwnSystem", "a machine that is waited for, and boots its disk", runs_its_own_system),
-    Rule("CloudInitFailed", "an installed system whose cloud-init failed", cloud_init_failed),
+    Rule("CloudInitFailed", "an installed system whose cloud-init failed", cloud_init_failed, of_run=True),
     Rule("UserDataByAddress", "user-data that an address alone does not get", user_data_by_address),
     Rule("MetadataRefused", "a metadata token that another machine shows", metadata_refused),
     Rule("WorkflowFailed", "a workflow that failed", workflow_failed, of_work=True),
-    Rule("OutOfMemory", "memory of a machine that ran out while an action runs", out_of_memory, of_work=True),
-    Rule("KernelPanic", "a kernel that crashed while an action runs", kernel_panic, of_work=True),
-    Rule("DiskErrors", "a disk that does not read or write while an action runs", disk_errors, of_work=True),
-    Rule("HardwareError", "errors that processor, memory or bus report", hardware_error, of_work=True),
-    Rule("TooHot", "a machine that is slowed down for heat", too_hot, of_work=True),
-    Rule("HungTask", "a process that stands still in the kernel", hung_task, of_work=True),
-    Rule("FirmwareAskedFor", "a driver that asks for firmware while an action runs", firmware_asked_for, of_work=True),
+    Rule(
+        "OutOfMemory",
+        "memory of a machine that ran out while an action runs",
+        out_of_memory,
+        of_work=True,
+        by_syslog=True,
+    ),
+    Rule("KernelPanic", "a kernel that crashed while an action runs", kernel_panic, of_work=True, by_syslog=True),
+    Rule(
+        "DiskErrors",
+        "a disk that does not read or write while an action runs",
+        disk_errors,
+        of_work=True,
+        by_syslog=True,
+    ),
+    Rule("HardwareError", "errors that processor, memory or bus report", hardware_error, of_work=True, by_syslog=True),
+    Rule("TooHot", "a machine that is slowed down for heat", too_hot, of_work=True, by_syslog=True),
+    Rule("HungTask", "a process that stands still in the kernel", hung_task, of_work=True, by_syslog=True),
+    Rule(
+        "FirmwareAskedFor",
+        "a driver that asks for firmware while an action runs",
+        firmware_asked_for,
+        of_work=True,
+        by_syslog=True,
+    ),
     Rule("SilentWorker", "a worker that fell silent while its action runs", silent_worker, of_work=True),
     Rule(
         "MachineEngineAway",
@@ -218,22 +290,82 @@ RULES: Sequence[Rule] = (
         machine_engine_away,
         of_work=True,
     ),
-    Rule("ImageMissing", "an image that a workflow needs, missing or damaged", image_missing, of_work=True),
-    Rule("ServiceNotReady", "a service that its workflow waits for in vain", service_not_ready, of_work=True),
-    Rule("ServiceGone", "a service that was ready, and is not there any more", service_gone, of_work=True),
-    Rule("SpanningTree", "a switch port that opens late", spanning_tree, of_boot=True),
-    Rule("BootLoop", "boots that begin again and again", boot_loop, of_boot=True, explains=False),
+    Rule(
+        "OtherWorker",
+        "a worker of another version than the appliance",
+        other_worker,
+        of_work=True,
+        explains=False,
+        says_least=True,
+    ),
+    Rule(
+        "ImageMissing",
+        "an image that a workflow needs, missing or damaged",
+        image_missing,
+        of_work=True,
+        symptom_of=frozenset({Duty.REGISTRY}),
+    ),
+    Rule(
+        "ServiceNotReady",
+        "a service that its workflow waits for in vain",
+        service_not_ready,
+        of_work=True,
+        symptom_of=frozenset({Duty.ENGINE}),
+    ),
+    Rule(
+        "ServiceGone",
+        "a service that was ready, and is not there any more",
+        service_gone,
+        of_work=True,
+        symptom_of=frozenset({Duty.ENGINE}),
+    ),
+    Rule(
+        "SpanningTree", "a switch port that opens late", spanning_tree, of_boot=True, symptom_of=frozenset({Duty.DHCP})
+    ),
+    Rule(
+        "BootLoop",
+        "boots that begin again and again",
+        boot_loop,
+        of_boot=True,
+        explains=False,
+        says_least=True,
+        symptom_of=BOOTING,
+    ),
     Rule("SizeProbe", "TFTP that only asked for a file's size", size_probe),
     Rule("RememberedAddress", "a machine that was refused an old address", remembered_address),
     Rule("ClockWrong", "a clock that was far off", clock_is_wrong, explains=False),
     Rule("WrongMac", "an unknown MAC, and a machine that is waited for with one like it", wrong_mac, explains=False),
-    Rule("NeverSeen", "a machine that is waited for, and was never seen, or not since", never_seen, vague=True),
-    Rule("SilentLoader", "a boot loader that arrived, and is silent since", silent_loader, vague=True, of_boot=True),
-    Rule("SilentOsie", "an OSIE that was sent, and whose worker is silent", silent_osie, vague=True, of_boot=True),
+    Rule(
+        "NeverSeen",
+        "a machine that is waited for, and was never seen, or not since",
+        never_seen,
+        vague=True,
+        symptom_of=BOOTING,
+    ),
+    Rule(
+        "SilentLoader",
+        "a boot loader that arrived, and is silent since",
+        silent_loader,
+        vague=True,
+        of_boot=True,
+        symptom_of=BOOTING,
+    ),
+    Rule(
+        "SilentOsie",
+        "an OSIE that was sent, and whose worker is silent",
+        silent_osie,
+        vague=True,
+        of_boot=True,
+        symptom_of=BOOTING,
+    ),
     Rule("SilentDisk", "a machine that was told to boot its new disk, and is silent since", silent_disk, vague=True),
-    Rule("Stalled", "a boot that stands still", stalled_boot, vague=True, of_boot=True),
+    Rule("Stalled", "a boot that stands still", stalled_boot, vague=True, of_boot=True, symptom_of=BOOTING),
     Rule("Waiting", "a workflow that waits, as it should", waiting, vague=True, of_work=True),
 )
+
+
+_PLACES: Final = {each.name: place for place, each in enumerate(RULES)}
+_SAYING_LEAST: Final = frozenset(each.name for each in RULES if each.says_least)
 
 
 def work_rules() -> Sequence[Rule]:
@@ -243,12 +375,35 @@ def work_rules() -> Sequence[Rule]:
 
 def diagnose(case: Case, rules: Sequence[Rule] = RULES) -> tuple[Diagnosis, ...]:
     """What is wrong, or only looks so: the gravest first, then the likeliest.  A rule that fails keeps no other from speaking."""
-    found = [_diagnosis(case, each) for rule in rules if not rule.vague for each in _looked(case, rule)]
+    found = [each for rule in rules if not rule.vague for each in _told(case, rule)]
     for rule in (each for each in rules if each.vague):
-        explaining = {each.name for each in rules if _explains(each, rule)}
+        explaining = {each.name for each in rules if _explains(each, rule)} | {each.rule for each in case.faults}
         if all(each.gravity is Gravity.HARMLESS or each.rule not in explaining for each in found):
-            found += [_diagnosis(case, each) for each in _looked(case, rule)]
-    return tuple(sorted(found, key=lambda each: each.gravity.rank))
+            found += _told(case, rule)
+    once: dict[tuple[str, str, str], Diagnosis] = {}  # a fault of the appliance may explain several symptoms
+    for each in found:
+        once.setdefault((each.rule, each.subject, each.cause), each)
+    return tuple(sorted(once.values(), key=reading_order))
+
+
+def faults(case: Case) -> tuple[Fault, ...]:
+    """What is wrong with the appliance itself and stops duties of it, the likeliest first; `case` is the appliance's own."""
+    return tuple(
+        Fault(rule=name, found=each, stops=each.stops)
+        for rule in RULES
+        for name, each in _looked(case, rule)
+        if each.stops is not None
+    )
+
+
+def reading_order(found: Diagnosis) -> tuple[int, bool, int]:
+    """What people read first: the gravest, and of these the likeliest."""
+    return found.gravity.rank, found.rule in _SAYING_LEAST, _PLACES.get(found.rule, len(_PLACES))
+
+
+def first_line(found: Iterable[Diagnosis]) -> Diagnosis | None:
+    """The one that says why a machine or a workflow is where it is, wherever there is room for one; None: none does."""
+    return min((each for each in found if each.leads), key=reading_order, default=None)
 
 
 def _explains(rule: Rule, vague: Rule) -> bool:
@@ -256,11 +411,23 @@ def _explains(rule: Rule, vague: Rule) -> bool:
     return rule.explains and (vague.of_work or not rule.of_work)
 
 
+def _told(case: Case, rule: Rule) -> Iterator[Diagnosis]:
+    """What is told of what a rule finds; of a symptom the faults of the appliance that explain it."""
+    for name, found in _looked(case, rule):
+        is_symptom = name == rule.name and found.gravity is not Gravity.HARMLESS
+        explaining = [*blamed(case, rule.symptom_of)] if is_symptom else []
+        for each in explaining:
+            both = replace(each.found, evidence=(*each.found.evidence, *found.evidence))
+            yield _diagnosis(case, rule, each.rule, both)
+        if not (explaining and rule.explains):
+            yield _diagnosis(case, rule, name, found)
+
+
 def _looked(case: Case, rule: Rule) -> Iterator[tuple[str, Finding]]:
     """What a rule finds, each with the name that it is told by: the rule's own, or BROKEN where it failed itself."""
     try:
         for each in rule.look(case):
-            yield rule.name, _beside_worker(case, each) if rule.of_boot else each
+            yield rule.name, _weighed(case, rule, each)
     except Exception as error:  # whatever is wrong with one rule, the others are asked
         _log.exception("the doctor's rule %s failed", rule.name, extra={"action": f"doctor.{rule.name}"})
         yield (
@@ -274,6 +441,24 @@ def _looked(case: Case, rule: Rule) -> Iterator[tuple[str, Finding]]:
         )
 
 
+def _weighed(case: Case, rule: Rule, found: Finding) -> Finding:
+    """What a rule found, as far as it can be believed beside what the worker does."""
+    if rule.of_boot:
+        return _beside_worker(case, found)
+    return _by_syslog(case, found) if rule.by_syslog else found
+
+
+def _by_syslog(case: Case, found: Finding) -> Finding:
+    """The same of lines that came by syslog: nothing but the worker's own channel, or its silence, can confirm them."""
+    work = case.work
+    if work is not None and (
+        work.reason in _CONFIRM_THE_KERNEL or silent_since(work, case.since, case.now) is not None
+    ):
+        return found
+    gravity = Gravity.SUSPECT if found.gravity is Gravity.FAULT else found.gravity
+    return replace(found, gravity=gravity, cause=f"{SYSLOG_SAYS}{found.cause}")
+
+
 def _beside_worker(case: Case, found: Finding) -> Finding:
     """The same of a boot whose worker is in touch: the machine has come that far, so another host may have sent what was seen."""
     heard = case.worker_heard
@@ -284,8 +469,18 @@ def _beside_worker(case: Case, found: Finding) -> Finding:
     return replace(found, gravity=gravity, evidence=(*found.evidence, evidence))
 
 
-def _diagnosis(case: Case, found: tuple[str, Finding]) -> Diagnosis:
-    name, told = found
+def _leads(case: Case, rule: Rule, found: Finding) -> bool:
+    """Whether it can say why its patient is where it is: of a running action that is not what was seen of the boot before."""
+    if found.gravity is Gravity.HARMLESS:
+        return False
+    work = case.work
+    if work is None or work.action_state not in BEGUN or rule.of_work:
+        return True
+    in_touch = silent_since(work, case.since, case.now) is None
+    return found.gravity is Gravity.FAULT and (rule.of_run or not in_touch)
+
+
+def _diagnosis(case: Case, rule: Rule, name: str, told: Finding) -> Diagnosis:
     return Diagnosis(
         rule=name,
         gravity=told.gravity,
@@ -295,4 +490,5 @@ def _diagnosis(case: Case, found: tuple[str, Finding]) -> Diagnosis:
         machine=case.mac or "",
         workflow=case.work.id if case.work else "",
         subject=told.subject,
+        leads=_leads(case, rule, told),
     )

@@ -2,13 +2,13 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from ipaddress import IPv4Address
 
 from tinkbox.engine.doctor.case import FORGEABLE, Case, Lent, NetworkQuestion, OsieSize, Work, held_back
-from tinkbox.engine.doctor.doctor import diagnose, work_rules
+from tinkbox.engine.doctor.doctor import diagnose, faults, first_line, reading_order, work_rules
 from tinkbox.engine.doctor.pairing import Pairing, heard_of
 from tinkbox.engine.doctor.presence import Presence
 from tinkbox.engine.doctor.rounds import PartlyExamined
@@ -67,7 +67,6 @@ _TROUBLE = frozenset(
     }
 )
 _UNTOLD = (State.SUCCESS, State.CANCELED)
-_OF_A_RUN = frozenset({"HistoryLost", "WriteRefused", "CloudInitFailed"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,18 +104,13 @@ class Examination:
     appliance: tuple[Diagnosis, ...] = ()
 
 
-async def _no_vitals() -> Vitals | None:
-    return None
-
-
 class Examiner:
     """`ask` finds other DHCP servers (seconds; raises Unavailable), `osie` the OSIEs that were built.
 
     `osie` raises Refusal where none can be used.  `inventory` gives what a machine, by its id or its MAC, told of itself; `firmware_traits` what was learned of one; `lost` are the
     lost histories, by the machine's id.  `disk` tells what takes room there, `turns` bounds how many are made, `limits` tells what is taken of each limit, and
     `at` whose an address is.  `vitals` is what the appliance measures of itself, `unkept` since when and
-    why it cannot keep what machines hand in.  `work` knows the workflows (None: there are
-    none to look at), `presence` what is seen of machines that fell silent, `lease_at` to whom an address of a pool is lent.
+    why it cannot keep what machines hand in.  `work` knows the workflows, `presence` what is seen of machines that fell silent, `lease_at` to whom an address of a pool is lent.
     """
 
     def __init__(
@@ -124,6 +118,7 @@ class Examiner:
         machines: Machines,
         seen: Seen,
         premises: Premises,
+        *,
         ask: Callable[[], Awaitable[Heard]],
         osie: Callable[[], Sequence[OsieSize]],
         inventory: Callable[[str], Awaitable[Inventory | None]],
@@ -132,14 +127,14 @@ class Examiner:
         disk: Callable[[], Awaitable[DiskUsage]],
         clock: Callable[[], datetime],
         turns: Turns,
-        limits: Callable[[], Sequence[Standing]] = tuple,
-        at: Callable[[str], MacAddress | None] = lambda _: None,
-        claimants: Callable[[], Sequence[Claimant]] = tuple,
-        vitals: Callable[[], Awaitable[Vitals | None]] = _no_vitals,
-        unkept: Callable[[], tuple[datetime, str] | None] = lambda: None,
-        work: WorkInHand | None = None,
-        presence: Presence | None = None,
-        lease_at: Callable[[IPv4Address], Lease | None] = lambda _: None,
+        limits: Callable[[], Sequence[Standing]],
+        at: Callable[[str], MacAddress | None],
+        claimants: Callable[[], Sequence[Claimant]],
+        vitals: Callable[[], Awaitable[Vitals]],
+        unkept: Callable[[], tuple[datetime, str] | None],
+        work: WorkInHand,
+        presence: Presence,
+        lease_at: Callable[[IPv4Address], Lease | None],
     ) -> None:
         self._machines = machines
         self._seen = seen
@@ -210,13 +205,12 @@ class Examiner:
     async def diagnosis_of(self, workflow_id: str) -> Diagnosis | None:
         """What is likeliest wrong with a workflow or the machine that it needs now; None: nothing, or it waits as it should.
 
-        No server is asked for, and nobody waits for a turn.  What is suspect of the boot before an action that runs is left out.
+        No server is asked for, and nobody waits for a turn.
         """
-        if self._work is None:
-            return None
         try:
-            general = replace(self._general(None, surveyed=False), limits=())
-            _, found, work = await self._of_workflow(self._work, workflow_id, general)
+            vitals = await self._vitals()
+            general = replace(self._general(None, vitals, surveyed=False), limits=())
+            _, found, work = await self._of_workflow(workflow_id, general, vitals)
         except Refusal:
             raise
         except Exception:  # where a workflow stands is told whatever is wrong with its examination
@@ -224,12 +218,8 @@ class Examiner:
             return None
         if work.state in _UNTOLD:
             return None
-        about_work = {each.name for each in work_rules()}
-        if work.action_state in BEGUN and silent_since(work, general.since, general.now) is None:
-            # Its worker is in touch: what was seen of its boot, or of other workers, is over or has nothing to do with the action.
-            found = [each for each in found if each.rule in about_work or each.rule in _OF_A_RUN]
-        told = {Gravity.FAULT} if work.action_state in BEGUN else {Gravity.FAULT, Gravity.SUSPECT}
-        return next((each for each in found if each.gravity in told or _is_suspect_of(each, about_work)), None)
+        # Once an action runs, what is told of another card of its machine, or of another machine, does not hold it up.
+        return first_line(each for each in found if each.workflow == work.id or work.action_state not in BEGUN)
 
     def name_of(self, mac: str) -> str:
         """What people call a machine, by a MAC of it; empty for an unknown one."""
@@ -238,7 +228,7 @@ class Examiner:
 
     async def waits(self, workflow_id: str) -> str:
         """What a workflow waits for, as what stands behind "waiting for"; empty: nothing."""
-        return await self._work.waits(workflow_id) if self._work is not None else ""
+        return await self._work.waits(workflow_id)
 
     async def round(self) -> tuple[Diagnosis, ...]:
         """What is wrong now, as far as that costs little: what was heard of other servers is what `listen` heard last.
@@ -248,7 +238,7 @@ class Examiner:
         disk, machines or workflows.
         """
         vitals = await self._vitals()
-        general = self._general(self._heard, surveyed=True)
+        general = self._general(self._heard, vitals, surveyed=True)
         disk, untold = await self._room()
         found = list(diagnose(replace(general, disk=disk, vitals=vitals)))
         try:
@@ -266,9 +256,9 @@ class Examiner:
         except Refusal as why:
             return None, why
 
-    async def _of_machines_and_workflows(self, general: Case, vitals: Vitals | None) -> list[Diagnosis]:
+    async def _of_machines_and_workflows(self, general: Case, vitals: Vitals) -> list[Diagnosis]:
         base = replace(general, rivals=None, limits=())
-        works = await self._work.under_way() if self._work is not None else []
+        works = await self._work.under_way()
         by_mac = {each.machine: each for each in works if each.machine is not None and not each.before}
         troubled = self._troubled(by_mac)
         found = await self._looked_at(troubled, base, by_mac, vitals)
@@ -305,7 +295,7 @@ class Examiner:
         for mac, work in works.items():
             silent = silent_since(work, self._premises.since, now) is not None
             unseen = bool(work.waits) and now - work.created_at > WAITS_LONG and not self._seen_since(work)
-            if silent or unseen or (self._work is not None and self._work.warned(work)):
+            if silent or unseen or self._work.warned(work):
                 found.append(mac)
         return list(dict.fromkeys(found))
 
@@ -316,7 +306,7 @@ class Examiner:
         return bool(times) and max(times) >= work.created_at
 
     async def _looked_at(
-        self, troubled: Sequence[MacAddress], base: Case, works: Mapping[MacAddress, Work], vitals: Vitals | None
+        self, troubled: Sequence[MacAddress], base: Case, works: Mapping[MacAddress, Work], vitals: Vitals
     ) -> list[Diagnosis]:
         """What is found of these machines, some of which were looked at in an earlier round."""
         self._looked = {each: self._looked[each] for each in troubled if each in self._looked}
@@ -335,7 +325,7 @@ class Examiner:
         """The appliance, the network, the machines that were seen lately or are needed, and the workflows."""
         rivals, unasked = await self._others(listens=listens)
         vitals = await self._vitals()
-        general = self._general(rivals, surveyed=True)
+        general = self._general(rivals, vitals, surveyed=True)
         disk, untold = await self._room()
         found = list(diagnose(replace(general, disk=disk, vitals=vitals)))
         unexamined = {"disk": str(untold)} if untold is not None else {}
@@ -343,14 +333,13 @@ class Examiner:
         workflows = 0
         try:
             macs, workflows, others = await self._survey_of_machines(general, vitals)
-            found += others
+            told = {(each.rule, each.cause) for each in found}
+            found += [each for each in others if (each.rule, each.cause) not in told]  # once, of the appliance
         except Exception as why:  # whatever is wrong with the store, what the appliance measured of itself is told
             if not isinstance(why, Refusal):
                 _log.exception("machines and workflows cannot be examined", extra={"action": "doctor.survey"})
             unexamined["machines and workflows"] = one_line(str(why), 300) or type(why).__name__
-        if vitals is not None:
-            unexamined |= vitals.unexamined
-        measured = _MEASURED if vitals is not None else ()
+        unexamined |= vitals.unexamined
         return Examination(
             at=self._clock(),
             mode=self._premises.mode,
@@ -358,26 +347,23 @@ class Examiner:
             unasked=unasked,
             diagnoses=_sorted(each for each in found if each.gravity is not Gravity.HARMLESS),
             workflows=workflows,
-            examined=_examined(measured, unexamined, unasked, None if macs is None else len(macs), workflows),
+            examined=_examined(unexamined, unasked, None if macs is None else len(macs), workflows),
             unexamined=self._unexamined(unexamined, unasked, macs),
         )
 
-    async def _survey_of_machines(
-        self, general: Case, vitals: Vitals | None
-    ) -> tuple[list[MacAddress], int, list[Diagnosis]]:
+    async def _survey_of_machines(self, general: Case, vitals: Vitals) -> tuple[list[MacAddress], int, list[Diagnosis]]:
         """Which machines were looked at, how many workflows, and what was found of both."""
         lost, waited_for = await self._lost(), await self._machines.waited_for()
         # What other servers there are, and who is held back, is said of the appliance, and not again of each machine.
         base = replace(general, rivals=None, limits=())
-        under_way = await self._work.under_way() if self._work is not None else []
-        failed = await self._work.failed_since(general.now - RECENT) if self._work is not None else []
+        under_way = await self._work.under_way()
+        failed = await self._work.failed_since(general.now - RECENT)
         macs = await self._noteworthy(lost, [*waited_for, *failed])
         found = await self._of_machines(macs, base, lost, waited_for, vitals)
         told = {each.workflow for each in found}
         apart = [each for each in under_way if each.id not in told]
-        if self._work is not None:
-            without_mac = [each for each in failed if not self._machines.known.find(each).hardware.interfaces]
-            apart += [*(await self._work.of_machines(without_mac)).values()]
+        without_mac = [each for each in failed if not self._machines.known.find(each).hardware.interfaces]
+        apart += [*(await self._work.of_machines(without_mac)).values()]
         for work in apart:
             found += await self._of_work(work, base)
         return macs, len(under_way), found
@@ -391,9 +377,9 @@ class Examiner:
                 "edit MACHINE --add-mac MAC` tells one, and `tinkbox hardware credential MACHINE` lets a worker work without"
             )
         rivals, unasked = await self._others(listens=listens)
-        general = self._general(rivals, surveyed=False)
-        lost, waited_for = await self._lost(), await self._machines.waited_for()
         vitals = await self._vitals()
+        general = self._general(rivals, vitals, surveyed=False)
+        lost, waited_for = await self._lost(), await self._machines.waited_for()
         found = await self._of_machines(macs, general, lost, waited_for, vitals)
         return Examination(
             at=self._clock(),
@@ -413,10 +399,10 @@ class Examiner:
         )
 
     async def _examine_workflow(self, key: str, *, listens: bool) -> Examination:
-        if self._work is None:
-            raise NotFound(f"workflow {quoted(key)} not found")
         rivals, unasked = await self._others(listens=listens)
-        machines, found, work = await self._of_workflow(self._work, key, self._general(rivals, surveyed=False))
+        vitals = await self._vitals()
+        general = self._general(rivals, vitals, surveyed=False)
+        machines, found, work = await self._of_workflow(key, general, vitals)
         return Examination(
             at=self._clock(),
             mode=self._premises.mode,
@@ -434,21 +420,21 @@ class Examiner:
                 *(["other DHCP servers"] if not unasked else []),
             ),
             unexamined=(*_unasked(unasked), _REST),
-            appliance=await self._of_appliance(rivals, await self._vitals(), found),
+            appliance=await self._of_appliance(rivals, vitals, found),
         )
 
     async def _of_appliance(
-        self, rivals: tuple[Rival, ...] | None, vitals: Vitals | None, found: Sequence[Diagnosis]
+        self, rivals: tuple[Rival, ...] | None, vitals: Vitals, found: Sequence[Diagnosis]
     ) -> tuple[Diagnosis, ...]:
         """The faults of the appliance itself beside what was `found` of one machine or workflow, which it may explain."""
         disk, _ = await self._room()
-        own = diagnose(replace(self._general(rivals, surveyed=True), disk=disk, vitals=vitals))
+        own = diagnose(replace(self._general(rivals, vitals, surveyed=True), disk=disk, vitals=vitals))
         told = {(each.rule, each.cause) for each in found}
         return tuple(each for each in own if each.gravity is Gravity.FAULT and (each.rule, each.cause) not in told)
 
-    async def _of_workflow(self, workflows: WorkInHand, key: str, general: Case) -> tuple[int, list[Diagnosis], Work]:
+    async def _of_workflow(self, key: str, general: Case, vitals: Vitals) -> tuple[int, list[Diagnosis], Work]:
         """How many machines were looked at, what was found, the gravest first, and where the workflow stands."""
-        patient = await workflows.patient(key)
+        patient = await self._work.patient(key)
         work = replace(patient.work, unkept=self._unkept())
         lost, waited_for = await self._lost(), await self._machines.waited_for()
         macs = (
@@ -456,7 +442,7 @@ class Examiner:
             if work.state not in FINAL
             else []
         )
-        found = await self._of_machines(macs, general, lost, waited_for, await self._vitals(), work)
+        found = await self._of_machines(macs, general, lost, waited_for, vitals, work)
         # What the machine's own examination said of the workflow is not said again.
         told = {(each.rule, each.subject) for each in found if each.workflow == work.id}
         grave = any(each.gravity is not Gravity.HARMLESS for each in found)
@@ -473,12 +459,12 @@ class Examiner:
         base: Case,
         lost: Mapping[str, LostWork],
         waited_for: Mapping[str, datetime],
-        vitals: Vitals | None,
+        vitals: Vitals,
         patient: Work | None = None,
     ) -> list[Diagnosis]:
         """What is found of machines; the workflow that is the `patient` is told of its own machine instead of another one."""
         ids = {each: self._machines.known.holder(each) for each in macs}
-        works = await self._work.of_machines({*ids.values()} - {""}) if self._work is not None else {}
+        works = await self._work.of_machines({*ids.values()} - {""})
         found: list[Diagnosis] = []
         for mac in macs:
             work = works.get(ids[mac])
@@ -492,17 +478,17 @@ class Examiner:
 
     async def _of_work(self, work: Work, base: Case) -> tuple[Diagnosis, ...]:
         """What is found of a workflow alone."""
-        told = await self._work.with_kernel(work) if self._work is not None else work
+        told = await self._work.with_kernel(work)
         return diagnose(replace(base, mac=told.machine, work=told), work_rules())
 
     async def _meant(self, key: str) -> tuple[Sequence[str], Sequence[str]]:
         """The ids of the machines and workflows that a key means: by their whole ids or names, else by a beginning."""
         known = self._machines.known
         machines: Sequence[str] = machine_keys.exactly(known, key)
-        workflows: Sequence[str] = await self._work.named(key) if self._work is not None else ()
+        workflows: Sequence[str] = await self._work.named(key)
         if machines or workflows or is_mac(key):
             return machines, workflows
-        return machine_keys.beginning(known, key), await self._work.beginning(key) if self._work is not None else ()
+        return machine_keys.beginning(known, key), await self._work.beginning(key)
 
     def _unexamined(
         self, unmeasured: Mapping[str, str], unasked: str, macs: Sequence[MacAddress] | None
@@ -552,14 +538,14 @@ class Examiner:
         _, macs = await self._seen.which(key)
         return [each for each in macs if self._machines.timeline.newest(each)] or list(macs[:1])
 
-    def _general(self, rivals: tuple[Rival, ...] | None, *, surveyed: bool) -> Case:
-        """The appliance's own case: what is the same for all machines."""
+    def _general(self, rivals: tuple[Rival, ...] | None, vitals: Vitals, *, surveyed: bool) -> Case:
+        """The appliance's own case: what is the same for all machines, with the faults that `vitals` show."""
         premises, osie_trouble = self._premises, ""
         try:
             osie = tuple(self._osie())
         except Refusal as refusal:
             osie, osie_trouble = (), str(refusal)
-        return Case(
+        general = Case(
             now=self._clock(),
             since=premises.since,
             address=premises.address,
@@ -575,6 +561,7 @@ class Examiner:
             unnoted=self._machines.timeline.unnoted(),
             question=self._question,
         )
+        return replace(general, faults=faults(replace(general, vitals=vitals)))
 
     async def _machine(
         self,
@@ -582,15 +569,15 @@ class Examiner:
         mac: MacAddress,
         lost: Mapping[str, LostWork],
         waited_for: Mapping[str, datetime],
-        work: Work | None = None,
-        vitals: Vitals | None = None,
+        work: Work | None,
+        vitals: Vitals,
     ) -> Case:
         """A machine's case; `work` is what it works on, `vitals` are the appliance's, for what may keep its worker silent."""
         case = await self._booted(general, mac, lost, waited_for)
-        if work is None or self._work is None:
+        if work is None:
             return case
         case = replace(case, work=await self._work.with_kernel(work))
-        return await self._presence.examined(case, vitals) if self._presence is not None else case
+        return await self._presence.examined(case, vitals)
 
     async def _booted(
         self, general: Case, mac: MacAddress, lost: Mapping[str, LostWork], waited_for: Mapping[str, datetime]
@@ -653,23 +640,17 @@ _APPLIANCE = "the appliance itself"
 
 
 def _sorted(found: Iterable[Diagnosis]) -> tuple[Diagnosis, ...]:
-    return tuple(sorted(found, key=lambda each: each.gravity.rank))
-
-
-def _is_suspect_of(found: Diagnosis, rules: Collection[str]) -> bool:
-    return found.gravity is Gravity.SUSPECT and found.rule in rules
+    return tuple(sorted(found, key=reading_order))
 
 
 def _unasked(why: str) -> tuple[tuple[str, str], ...]:
     return (("other DHCP servers", why),) if why else ()
 
 
-def _examined(
-    measured: Sequence[str], unmeasured: Iterable[str], unasked: str, machines: int | None, workflows: int
-) -> tuple[str, ...]:
+def _examined(unmeasured: Iterable[str], unasked: str, machines: int | None, workflows: int) -> tuple[str, ...]:
     """What a survey looked at, so many machines among it; None: neither machines nor workflows."""
     left_out = " ".join(unmeasured).lower()
-    parts = [each for each in ("disk", "OSIE", "limits", *measured) if each.lower() not in left_out]
+    parts = [each for each in ("disk", "OSIE", "limits", *_MEASURED) if each.lower() not in left_out]
     return (
         f"the appliance ({', '.join(parts)})",
         *(["other DHCP servers"] if not unasked else []),

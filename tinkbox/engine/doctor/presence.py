@@ -49,7 +49,7 @@ class Presence:
         self._asking = 0
         self._silent: dict[MacAddress, _Silent] = {}
 
-    async def examined(self, case: Case, vitals: Vitals | None = None) -> Case:
+    async def examined(self, case: Case, vitals: Vitals) -> Case:
         """The case of a machine with what else is seen of it, if its worker is silent; `vitals` are the appliance's."""
         work, mac = case.work, case.mac or (case.work.machine if case.work else None)
         if work is None or mac is None:
@@ -106,10 +106,10 @@ def _behind(case: Case, address: IPv4Address | None) -> str:
     return next((str(each.network) for each in case.subnets if address is not None and address in each.network), "")
 
 
-def _link(vitals: Vitals | None, case: Case, address: IPv4Address | None) -> str:
+def _link(vitals: Vitals, case: Case, address: IPv4Address | None) -> str:
     """What is wrong with the appliance's interface on the machine's network; empty: nothing is known to be."""
     names = {each.interface for each in case.subnets if address is not None and address in each.network}
-    for each in vitals.attachments if vitals else ():
+    for each in vitals.attachments:
         if each.interface in names and (trouble := _trouble(each)):
             return f"the appliance's interface {each.interface} {trouble}"
     return ""

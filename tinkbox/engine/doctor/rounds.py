@@ -5,7 +5,7 @@ and not anew after a restart.
 Rule 2: one that comes and goes is told ever more seldom: each time that it comes back it must stay away twice as long.
 Rule 3: a round that fails ends nothing.  What was found before is kept, and that the round failed is a condition itself.
 Rule 4: many alike push out no rare one.  The appliance's own are all kept, what many machines have in common only in part,
-and how many are left out is a condition itself.
+and how many are left out is a condition itself.  Of the events one condition and one rule have a share, whoever makes them come and go.
 """
 
 import asyncio
@@ -13,13 +13,13 @@ import logging
 import re
 from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Final, NoReturn
 
+from tinkbox.engine.doctor.doctor import first_line, reading_order
 from tinkbox.engine.wakeups import CHANGES, Wakeups
-from tinkbox.model.condition_events import BEGAN, OVER, began, lasting, over, recalled
-from tinkbox.model.condition_events import Identity as Known
+from tinkbox.model.condition_events import BEGAN, OVER, Identity, Lasting, began, came_and_went, over, recalled
 from tinkbox.model.diagnosis import Diagnosis, Gravity
 from tinkbox.model.errors import Refusal
 from tinkbox.model.text import one_line, shortened
@@ -38,9 +38,11 @@ MOST: Final = 2_000  # conditions that are kept
 MOST_OVER: Final = 1_000
 MOST_UNSAVED: Final = 200
 KEPT_EVENTS: Final = 1_000  # of the appliance's
+OF_ONE_RULE: Final = 100  # of these
+OF_ONE_CONDITION: Final = 20
+FOUND_AGAIN: Final = 64  # rounds after a start within which one of a machine or workflow is the same as before
 FAILED: Final = "RoundFailed"
 LEFT_OUT: Final = "NotAllKept"
-SAYS_LEAST: Final = "NotKnown"  # of an unknown machine what else is found says more
 NAMED: Final = 3  # rules of which there are more, in its sentence
 LONGEST_SUBJECT: Final = 200  # letters
 # A figure by itself, with its unit: not of a name, an address, a path.
@@ -48,8 +50,6 @@ _FIGURE: Final = re.compile(
     r"(?<![\w.:/-])(?:\d+[dhms])*\d+(?:[.,:]\d+){0,2}(?:[kKMGTP]i?B|B|ms|[smhdw])?(?![\w/-]|[.:]\w)"
 )
 
-# What tells a condition from all others: its rule, machine and workflow, and what its rule tells several apart by.
-Identity = tuple[str, str, str, str]
 _Event = tuple[datetime, str, Mapping[str, object]]
 
 
@@ -70,7 +70,8 @@ class PartlyExamined(Exception):
 class _Kept:
     """A condition that was found `seen` for the last time, `missing` for so many rounds; it is over after `patience` of them.
 
-    One that is `recalled` lasted when the appliance stopped, and was not found since.
+    One that is `recalled` lasted when the appliance stopped, and was not found since.  `came_back` counts how often it did, whether or
+    not that was told, since `first`.  `told` is as in `Lasting`.
     """
 
     found: Diagnosis
@@ -79,6 +80,24 @@ class _Kept:
     recalled: bool = False
     missing: int = 0
     patience: int = GONE
+    came_back: int = 0
+    first: datetime
+    told: Mapping[str, object] = field(default_factory=dict)
+
+    @property
+    def before(self) -> str:
+        """How often it came and went, as a sentence, or empty."""
+        return came_and_went(self.came_back, self.first)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Over:
+    """What is remembered of a condition that was over `at` a time, for when it comes back."""
+
+    at: datetime
+    patience: int
+    came_back: int
+    first: datetime
 
 
 class Rounds:
@@ -105,9 +124,13 @@ class Rounds:
         self._ready = ready
         self._is_recalled = False  # what lasted in the life before was read
         self._has_listened = False
-        self._over: dict[Identity, tuple[datetime, int]] = {}
+        self._over: dict[Identity, _Over] = {}
+        # Those of machines and workflows that lasted in the life before, and were not found yet.
+        self._earlier: dict[Identity, Lasting] = {}
+        self._stored: Mapping[Identity, Lasting] = {}
         self._unsaved: list[_Event] = []
         self._failed = ""
+        self._examined = 0  # rounds that examined everything
         # Each of these is replaced as a whole: they are read from other threads.
         self._left_out: dict[Identity, Diagnosis] = {}  # found in the last round that did not fail, and not kept
         self._all: tuple[Diagnosis, ...] = ()
@@ -154,16 +177,15 @@ class Rounds:
         return {identity: kept.found for identity, kept in self._kept.items() if self._waits(kept)}
 
     def of_machines(self) -> Mapping[str, Diagnosis]:
-        """The gravest of each machine that has one, by MAC; another mapping whenever one of them differs."""
+        """What says first why each machine is where it is, by MAC; another mapping whenever one of them differs."""
         return self._of_machine
 
     def of_machine(self, macs: Iterable[str]) -> Diagnosis | None:
-        """The gravest of a machine with these MACs."""
-        found = [each for each in map(self._of_machine.get, macs) if each is not None]
-        return min(found, key=lambda each: each.gravity.rank, default=None)
+        """The same of a machine with these MACs."""
+        return first_line(each for each in map(self._of_machine.get, macs) if each is not None)
 
     def of_workflow(self, workflow: str) -> Diagnosis | None:
-        """The gravest of a workflow, by its id."""
+        """The same of a workflow, by its id."""
         return self._of_workflow.get(workflow)
 
     def cause(self, workflow: str) -> str:
@@ -227,30 +249,39 @@ class Rounds:
                 self._kept = {each: kept for each, kept in self._kept.items() if each not in self._left_out}
         for identity, diagnosis in seen.items():
             before = self._kept.get(identity)
-            kept = self._kept_on(before) if before else self._begun(identity, diagnosis, now)
+            kept = self._found_again(before) if before else self._begun(identity, diagnosis, now)
             self._kept[identity] = replace(kept, found=replace(diagnosis, since=kept.since), seen=now)
         if not failed:
+            self._examined += self._ready()
+            if self._examined > FOUND_AGAIN:
+                self._earlier = {}
             for identity in [each for each in self._kept if each not in seen]:
                 self._miss(identity, now)
         self._show()
 
     def _begun(self, identity: Identity, found: Diagnosis, now: datetime) -> _Kept:
         relapsed = self._over.pop(identity, None)
-        patience = GONE
-        if relapsed and now - relapsed[0] < RELAPSE:
-            patience = min(LONGEST_GONE, relapsed[1] * 2)
-        kept = _Kept(found=found, since=now, seen=now, patience=patience)
+        earlier = self._earlier.pop(identity, None)
+        since = earlier.since if earlier else now
+        kept = _Kept(found=found, since=since, seen=now, first=since)
+        if relapsed and now - relapsed.at < RELAPSE:
+            patience, times = min(LONGEST_GONE, relapsed.patience * 2), relapsed.came_back + 1
+            kept = replace(kept, patience=patience, came_back=times, first=relapsed.first)
         if _is_own(found):
+            kept = replace(kept, told=began(found, identity[3]))
+            cause = " ".join(filter(None, (found.cause, kept.before)))
             _log.warning(
-                "%s %s began: %s What to do: %s", found.gravity, found.rule, found.cause, found.remedy,
+                "%s %s began: %s What to do: %s", found.gravity, found.rule, cause, found.remedy,
                 extra={"action": f"doctor.{found.rule}"},
             )  # fmt: skip
-            self._event(now, BEGAN, began(found, identity[3]))
+            self._event(now, BEGAN, began(found, identity[3], kept.before))
         return kept
 
-    def _kept_on(self, before: _Kept) -> _Kept:
-        """One that was found again."""
-        return replace(before, missing=0, recalled=False, patience=GONE if before.recalled else before.patience)
+    def _found_again(self, before: _Kept) -> _Kept:
+        """One that is kept, and may have been away for a while."""
+        if before.recalled:
+            return replace(before, missing=0, recalled=False, patience=GONE)
+        return replace(before, missing=0, came_back=before.came_back + bool(before.missing))
 
     def _waits(self, kept: _Kept) -> bool:
         """Whether it cannot be known yet that it is over."""
@@ -264,22 +295,28 @@ class Rounds:
         if kept.missing < kept.patience:
             return
         del self._kept[identity]
-        self._over[identity] = now, kept.patience
+        self._over[identity] = _Over(at=now, patience=kept.patience, came_back=kept.came_back, first=kept.first)
         while len(self._over) > MOST_OVER:
             del self._over[next(iter(self._over))]
         if _is_own(kept.found):
-            self._end(_known(identity), kept, now)
+            self._end(identity, kept, now)
 
-    def _end(self, known: Known, kept: _Kept, now: datetime) -> None:
-        (rule, subject), cause = known, kept.found.cause
+    def _end(self, identity: Identity, kept: _Kept, now: datetime) -> None:
+        rule, _, _, subject = identity
+        cause = kept.found.cause
         lasted = max(0, int((kept.seen - kept.since).total_seconds()))
         _log.info(
             "%s is over after %d s%s", rule, lasted, f": {cause}" if cause else "", extra={"action": f"doctor.{rule}"}
         )
-        self._event(now, OVER, over(rule, subject, kept.found.gravity, cause, lasted))
+        self._event(now, OVER, over(rule, subject, kept.found.gravity, cause, lasted, kept.before))
 
     def _event(self, at: datetime, kind: str, data: Mapping[str, object]) -> None:
-        self._unsaved = [*self._unsaved, (at, kind, data)][-MOST_UNSAVED:]
+        self._unsaved.append((at, kind, data))
+        if len(self._unsaved) > MOST_UNSAVED:
+            # The oldest of the rule that has most: it pushes out none of another one.
+            ((most, _),) = Counter(told["rule"] for _, _, told in self._unsaved).most_common(1)
+            oldest = next(number for number, (_, _, told) in enumerate(self._unsaved) if told["rule"] == most)
+            del self._unsaved[oldest]
 
     def _show(self) -> None:
         shown = sorted(
@@ -288,9 +325,11 @@ class Rounds:
         )
         of_machine: dict[str, Diagnosis] = {}
         of_workflow: dict[str, Diagnosis] = {}
-        # Those that are left out are told of their own machines all the same.
-        found = [*shown, *self._left_out.values()]
-        for each in sorted(found, key=lambda each: (each.gravity.rank, each.rule == SAYS_LEAST)):
+        # What may soon be over is listed, and says nothing of its machine any more; what is left out does.
+        found = [*(each.found for each in self._kept.values() if not each.missing), *self._left_out.values()]
+        for each in sorted(found, key=reading_order):
+            if not each.leads:
+                continue
             if each.machine:
                 of_machine.setdefault(each.machine, each)
             if each.workflow:
@@ -307,37 +346,68 @@ class Rounds:
         if self._is_recalled:
             return
         try:
-            told = lasting(await self._store.read(lambda tables: tables.events.of("")))
+            stored = await self._store.read(lambda tables: tables.conditions.all())
         except Refusal:
             return
-        self._is_recalled, now = True, self._clock()
-        for (rule, subject), event in told.items():
-            found = replace(recalled(event), since=event.at)
-            if found.subject == _sentence(found):
-                found = replace(found, subject="")
-            kept = _Kept(found=found, since=event.at, seen=now, patience=AFTER_START, recalled=True)
-            identity = rule, "", "", subject
-            before = self._kept.get(identity)
-            self._kept[identity] = replace(before, since=event.at) if before else kept
+        self._is_recalled, self._stored, now = True, stored, self._clock()
+        earlier: dict[Identity, Lasting] = {}
+        for identity, lasting in stored.items():
+            if before := self._kept.get(identity):
+                self._kept[identity] = replace(before, since=lasting.since, first=lasting.since)
+            elif lasting.told:
+                self._kept[identity] = _recalled(lasting, now)
+            else:
+                earlier[identity] = lasting
+        self._earlier = earlier
         self._show()
 
     async def _save(self) -> None:
-        """Keep the events; those that the store does not take now, for the disk is full, it is given again."""
-        waiting = self._unsaved
-        if not waiting:
+        """Keep what lasts, and the events; what the store does not take now, for the disk is full, it is given again."""
+        waiting, before = [*self._unsaved], self._stored
+        # Where it is not known yet what lasted in the life before, nothing may be written over that.
+        lasting = self._lasting() if self._is_recalled else before
+        anew = {each: what for each, what in lasting.items() if before.get(each) != what}
+        gone = [each for each in before if each not in lasting]
+        if not (waiting or anew or gone):
             return
 
         def use_case(tables: Tables) -> None:
+            tables.conditions.save(anew, gone)
             for at, kind, data in waiting:
                 tables.events.add("", at, kind, data)
-            tables.events.keep_newest("", KEPT_EVENTS)
+            if waiting:
+                shares = {("rule", "subject"): OF_ONE_CONDITION, ("rule",): OF_ONE_RULE}
+                tables.events.keep_newest("", KEPT_EVENTS, alike=shares)
 
         try:
             await self._store.write(use_case)
         except Refusal:
             return
+        self._stored = lasting
         self._unsaved = self._unsaved[len(waiting) :]
-        self._wakeups.wake(CHANGES)
+        if waiting:
+            self._wakeups.wake(CHANGES)
+
+    def _lasting(self) -> Mapping[Identity, Lasting]:
+        """What the store is to have."""
+        kept = {each: Lasting(since=kept.since, told=kept.told) for each, kept in self._kept.items()}
+        return {**self._earlier, **kept}
+
+
+def _recalled(lasting: Lasting, now: datetime) -> _Kept:
+    """A condition of the appliance that lasted in the life before."""
+    found = replace(recalled(lasting.told), since=lasting.since)
+    if found.subject == _sentence(found):
+        found = replace(found, subject="")
+    return _Kept(
+        found=found,
+        since=lasting.since,
+        seen=now,
+        patience=AFTER_START,
+        recalled=True,
+        first=lasting.since,
+        told=lasting.told,
+    )
 
 
 def identified(found: Iterable[Diagnosis]) -> dict[Identity, Diagnosis]:
@@ -399,7 +469,3 @@ def _not_all_kept(found: Mapping[Identity, Diagnosis], left_out: Iterable[Diagno
         remedy="Mend what they have in common. `tinkbox doctor` names all of them, `tinkbox doctor MACHINE` tells of one.",
         subject="list",
     )
-
-
-def _known(identity: Identity) -> Known:
-    return identity[0], identity[3]

@@ -12,6 +12,7 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import Final
 
+from tinkbox import __version__
 from tinkbox.engine.doctor.case import ON_APPLIANCE, AwaitedService, Work
 from tinkbox.engine.doctor.waiting import waits_for
 from tinkbox.engine.machines.machines import Machines, MachineStatus
@@ -262,6 +263,9 @@ class WorkInHand:
                 called=called(machine.hardware),
                 contact=machine.last_contact,
                 engine_away=self._machines.progress.engine_away_since(machine.hardware.id),
+                other_version=version
+                if (version := self._machines.progress.worker_version(machine.hardware.id)) != __version__
+                else "",
             )
         if flow.state in FINAL:
             return _ended(work, flow)

@@ -69,6 +69,12 @@ def _of_interface(interface: Interface, addressing: Addressing) -> Iterator[tupl
         return
     if subnet is not None and subnet.interface and (left_out := _appliance_outside(interface, own, subnet, addressing)):
         yield "netmask", left_out
+    elif subnet is not None and subnet.interface and own != subnet.network and own.supernet_of(subnet.network):
+        told = f"the network that is served here is {subnet.network}, whose netmask is {subnet.network.netmask}"
+        yield (
+            "netmask",
+            f"with the netmask {interface.netmask} the machine looks for all of {own} on its own link: {told}",
+        )
     if own.num_addresses > 2 and address in (own.network_address, own.broadcast_address):
         yield "address", f"{address} is an end of the network {own}, which no host can have"
     if interface.gateway == address:

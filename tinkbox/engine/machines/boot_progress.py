@@ -56,6 +56,7 @@ class BootProgress:
         self._boot_of = boot_of
         self._heard: dict[str, datetime] = {}
         self._engine_away: dict[str, datetime] = {}
+        self._versions: dict[str, str] = {}
         self._changed: set[str] = set()
         self._noted = asyncio.Event()
 
@@ -102,6 +103,7 @@ class BootProgress:
         record = self._known.get(hardware_id)
         if record is None:
             self._heard.pop(hardware_id, None)
+            self._versions.pop(hardware_id, None)
             return
         self._heard[hardware_id] = self._clock()
         if self._boot_of(hardware_id) != record.boot_id or not self._absences.heard(hardware_id):
@@ -131,6 +133,10 @@ class BootProgress:
         """Since when the engine on a machine does not answer, by its worker's last word; None: it does."""
         return self._engine_away.get(hardware_id)
 
+    def worker_version(self, hardware_id: str) -> str:
+        """The version of a machine's worker, as that told when it asked for work; empty: it did not since the appliance began."""
+        return self._versions.get(hardware_id, "")
+
     def heard_since(self, hardware_id: str, moment: datetime) -> bool:
         """Whether a machine's worker asked anything since then."""
         last = self._heard.get(hardware_id)
@@ -141,8 +147,8 @@ class BootProgress:
         record = self._known.get(hardware_id)
         return record is not None and record.boot_id == boot_id
 
-    def contact(self, hardware_id: str, boot_id: str) -> None:
-        """Note that the worker is in touch: progress, so the boots are counted anew.
+    def contact(self, hardware_id: str, boot_id: str, version: str = "") -> None:
+        """Note that the worker is in touch: progress, so the boots are counted anew.  `version` is the worker's, empty: it told none.
 
         Raises Conflict for a worker of an earlier boot: it is gone, only its question was still under way.
         """
@@ -156,6 +162,9 @@ class BootProgress:
         now = self._clock()
         if record.boot_id != boot_id:
             self._engine_away.pop(hardware_id, None)
+            self._versions.pop(hardware_id, None)
+        if version:
+            self._versions[hardware_id] = version
         self._known.note(replace(record, boot_id=boot_id, last_contact=now, boots=0, furthest=None))
         if first:
             self.saw(self.seen_last(record.hardware), Stage.WORKER, boot_id=boot_id)

@@ -438,7 +438,7 @@ class Sessions:
 
 
 SHORT = 16  # letters of a fingerprint, where it only has to be told from another
-_AGAIN = "boot this machine again, or make a new credential (tinkbox hardware credential MAC)"
+_AGAIN = "boot this machine again, or make a new credential (`tinkbox hardware credential MAC`)"
 WAYS_OUT = {
     TicketRefusal.USED: f"if another worker was started on purpose, end that one; else {_AGAIN} "
     "and see `tinkbox doctor MAC`",
@@ -451,7 +451,7 @@ WAYS_OUT = {
     TicketRefusal.OTHER_TPM: "if it was replaced, `tinkbox hardware tpm MAC --accept SHA256`; see `tinkbox doctor MAC`",
     TicketRefusal.NEW_TPM: "`tinkbox hardware tpm MAC --accept SHA256`, which `tinkbox doctor MAC` has",
     TicketRefusal.UNPROVEN_TPM: f"{_AGAIN}, and see `tinkbox doctor MAC`",
-    TicketRefusal.OLD_WORKER: "build the OSIE of this version (tinkbox osie build) and boot the machine again",
+    TicketRefusal.OLD_WORKER: "build the OSIE of this version (`tinkbox osie build`) and boot the machine again",
 }
 
 

@@ -114,8 +114,7 @@ class Timeline:
         Returns what is the newest of this machine by now, and the round that it goes when all were repetitions of what
         is known of a known machine; None: it was not noted.
         """
-        relay = next((one_line(str(each.facts["relay"]), MAX_FACT) for each in notes if "relay" in each.facts), "")
-        if not self._admitted(mac, relay):
+        if not self._admitted(mac, notes):
             return None
         before = self._next
         entries = [self._note(mac, each) for each in notes]
@@ -208,25 +207,28 @@ class Timeline:
             number: each for number, each in self._unsaved.items() if each.sighting is not sightings.get(number)
         }
 
-    def _admitted(self, mac: MacAddress, relay: str) -> bool:
+    def _admitted(self, mac: MacAddress, notes: Sequence[Note]) -> bool:
         """Whether there is room for sightings of this machine; the stranger seen longest ago makes room for a new one."""
         if self._known(mac):
             return True
         if mac not in self._strangers and not self._new_strangers.take(None, self._clock().timestamp()):
-            self._unnoted = one_more(self._unnoted, mac, relay, self._clock())
+            # That a question was not answered is noted apart, and is no other question.
+            if any(each.stage is not Stage.IGNORED for each in notes):
+                self._unnoted = one_more(self._unnoted, mac, _relay(notes), self._clock())
             return False
         self._strangers.pop(mac, None)
         self._strangers[mac] = None
-        self._bound_strangers(relay)
+        self._bound_strangers()
         return True
 
-    def _bound_strangers(self, relay: str = "") -> None:
+    def _bound_strangers(self) -> None:
         while len(self._strangers) > STRANGERS:
             mac = next(iter(self._strangers))
             if self._known(mac):
                 del self._strangers[mac]
             else:
                 if self._is_recent(mac):
+                    relay = _relay(each.first for each in self._boots[mac])
                     self._unnoted = one_more(self._unnoted, mac, relay, self._clock())
                 self.forget([mac])
 
@@ -274,6 +276,11 @@ def _dispensable(boot: Sequence[Entry]) -> int:
     if len(evidence) > EVIDENCE_OF_BOOT:
         return evidence[0]
     return next(index for index, each in enumerate(boot) if index and each.stage not in EVIDENCE | INSTALLED)
+
+
+def _relay(told: Iterable[Note | Sighting]) -> str:
+    """The relay that a machine's questions came by; empty: none is told."""
+    return next((one_line(str(each.facts["relay"]), MAX_FACT) for each in told if "relay" in each.facts), "")
 
 
 def _save(tables: Tables, forgotten: Iterable[MacAddress], sightings: dict[int, Sighting]) -> None:

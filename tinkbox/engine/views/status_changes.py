@@ -13,6 +13,7 @@ from datetime import datetime
 from functools import partial
 from typing import Final
 
+from tinkbox.engine.doctor.doctor import first_line
 from tinkbox.engine.machines.machines import Failure, Machines, MachineStatus
 from tinkbox.engine.timeline.stalls import PATIENCE, stalled
 from tinkbox.engine.views.overview import disk_line, machine_line, stranger_lines
@@ -388,9 +389,10 @@ class StatusChanges:
         return {self._machines.known.holder(MacAddress(mac)) for mac in macs} - {""}
 
     def _diagnosis(self, hardware: Hardware) -> str:
-        """The cause of the gravest that was found of a machine; empty: nothing was."""
-        found = [each for mac in hardware.interfaces if (each := self._diagnosed.get(mac.mac)) is not None]
-        return _cause(min(found, key=lambda each: each.gravity.rank, default=None))
+        """The cause that says first why a machine is where it is; empty: none was found."""
+        return _cause(
+            first_line(each for mac in hardware.interfaces if (each := self._diagnosed.get(mac.mac)) is not None)
+        )
 
     async def _tell(self, machines: Collection[str]) -> None:
         """Make the lines of these machines anew."""

@@ -84,7 +84,7 @@ class Attempts:
         went away by intention has succeeded.  While it is finishing nothing new is begun for it.
         Raises Conflict for a worker of an earlier boot, and while a history that the store has lost keeps it waiting.
         """
-        self._machines.progress.contact(worker, hello.boot_id)
+        self._machines.progress.contact(worker, hello.boot_id, hello.version)
 
         def use_case(tables: Tables) -> tuple[Offer | None, list[str]]:
             refuse_waiting(tables, worker, hello.seen)
@@ -105,7 +105,7 @@ class Attempts:
         Nothing is begun: this is for a question that has waited, perhaps since before its machine was switched off.  What
         is begun for such a machine is lost.  Raises as `offer` does for a worker of an earlier boot.
         """
-        self._machines.progress.contact(worker, hello.boot_id)
+        self._machines.progress.contact(worker, hello.boot_id, hello.version)
 
         def question(tables: Tables) -> bool:
             if tables.journals.lost_of(worker) is not None:
@@ -255,7 +255,7 @@ class Attempts:
         if found.unasked:
             raise Conflict(
                 "this action wipes disks, and its worker did not look at them: build the OSIE of this version "
-                "(tinkbox osie build) and boot the machine again"
+                "(`tinkbox osie build`) and boot the machine again"
             )
         await self._gather(found.workflow_id)
 

@@ -164,7 +164,7 @@ def refuse_waiting(tables: Tables, worker: str, seen: Seen | None) -> None:
     if standing(tables, worker, seen) is not Standing.KNOWN:
         raise Conflict(
             "this appliance does not know all that this machine did: its store was put back to an earlier day, and a "
-            "person is to decide (tinkbox doctor)"
+            "person is to decide (`tinkbox doctor`)"
         )
 
 

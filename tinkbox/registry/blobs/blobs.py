@@ -32,6 +32,7 @@ from tinkbox.registry.blobs.folders import UNREADABLE, Folders
 from tinkbox.registry.blobs.promises import Promises
 from tinkbox.registry.blobs.room import Room
 from tinkbox.registry.blobs.verified import Verified
+from tinkbox.unwritable import why_unwritable
 
 PIECE = 1 << 20
 TO_THE_MINUTE: Final = "%Y-%m-%d %H:%M UTC"
@@ -49,21 +50,22 @@ def _no_matter(_: object) -> None:
 
 
 @contextmanager
-def writing(note: Callable[[Unavailable], None] = _no_matter) -> Iterator[None]:
-    """Turns a full disk into Full, and one that takes nothing into Unavailable; `note` hears of these."""
+def writing(folder: Path, note: Callable[[Unavailable], None] = _no_matter) -> Iterator[None]:
+    """Turns a full disk of the registry's folder into Full, and one that takes nothing into Unavailable; `note` hears of these."""
     try:
         yield
     except OSError as error:
-        refusal = _not_written(error)
+        refusal = _not_written(error, folder)
         if refusal is None:
             raise
         note(refusal)
         raise refusal from None
 
 
-def _not_written(error: OSError) -> Unavailable | None:
+def _not_written(error: OSError, folder: Path) -> Unavailable | None:
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return Full("the registry's disk is full: delete images or make room, then try again")
+        seen = why_unwritable(folder) or "delete images or make room"
+        return Full(f"the registry's disk is full ({error.strerror}): {seen}, then try again")
     named = error.filename2 or error.filename  # of a file that is renamed, its new place
     if error.errno == errno.ENOENT and named:
         return Unavailable(
@@ -72,10 +74,9 @@ def _not_written(error: OSError) -> Unavailable | None:
     if error.errno not in _NOT_WRITTEN:
         return None
     place = f" {named}" if named else ""
-    return Unavailable(
-        f"the registry cannot write{place} ({error.strerror}): see that its disk is sound and writable, and that "
-        "its folder belongs to tinkbox's user"
-    )
+    seen = why_unwritable(folder, *([Path(os.fsdecode(named))] if named and not isinstance(named, int) else ()))
+    way_out = seen or "see that its disk is sound and writable, and that its folder belongs to tinkbox's user"
+    return Unavailable(f"the registry cannot write{place} ({error.strerror}): {way_out}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,17 +104,17 @@ class Staged:
     """A blob on its way in: hashed as it is written, without a name until it is kept.
 
     `take` is told of bytes before they are written, and may refuse them; what is discarded gives them back, as less than none.
-    `writing` is around each write.
+    `around` is around each write.
     """
 
     def __init__(
         self,
         path: Path,
         take: Callable[[int], None] = _no_matter,
-        writing: Callable[[], AbstractContextManager[None]] = writing,
+        around: Callable[[], AbstractContextManager[None]] | None = None,
     ) -> None:
         self.path = path
-        self._writing = writing
+        self._writing = around or partial(writing, path.parent)
         self.size = 0
         self._take = take
         self._taken = 0
@@ -201,7 +202,7 @@ class Blobs:
         self._room = room or Room()
         self._make_room = make_room
         self._refused_writes = refused_writes or RefusedWrites(clock)
-        self._writing = partial(writing, self._note_unwritten)
+        self._writing = partial(writing, self._incoming, self._note_unwritten)
         self._kept = 0  # blobs, since the start
         shutil.rmtree(self._incoming, ignore_errors=True)
         for folder in (*self._folders.values(), self._incoming):

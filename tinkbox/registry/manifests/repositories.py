@@ -440,7 +440,7 @@ class Repositories:
         self.refuse_unread(repository)
         self._refuse_emptied()
         with ExitStack() as told:
-            told.enter_context(writing())
+            told.enter_context(writing(self._folder))
             told.enter_context(self._ways.changed(*dict.fromkeys(each.parent for each in paths)))
             told.enter_context(_nothing_in_the_way(paths[0]))
             for each in paths:
@@ -472,7 +472,7 @@ class Repositories:
 
     def _remove(self, repository: str, path: Path) -> None:
         self.refuse_unread(repository)
-        with writing(), self._ways.changed(path.parent):
+        with writing(self._folder), self._ways.changed(path.parent):
             path.unlink(missing_ok=True)
         folder = path.parent
         with suppress(OSError):  # the first folder that is not empty ends it

@@ -6,8 +6,10 @@ has a limit in bytes and time.
 
 import asyncio
 import base64
+import errno
 import json
 import re
+import socket
 import ssl
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
@@ -23,7 +25,7 @@ from yarl import URL
 from tinkbox import __version__
 from tinkbox.model.documents.json_text import read_json
 from tinkbox.model.errors import NotFound, Unavailable
-from tinkbox.model.images.mirrors import Mirror
+from tinkbox.model.images.mirrors import Mirror, MirrorFault
 from tinkbox.registry.manifests.manifests import INDEXES, MANIFESTS, MAX_MANIFEST
 from tinkbox.registry.mirrors.via import Via, via_header
 from tinkbox.trusted_authorities import trusted_authorities
@@ -34,6 +36,7 @@ MAX_TOKENS: Final = 256
 CONNECT_SECONDS: Final = 10.0
 SILENCE_SECONDS: Final = 30.0
 DOCUMENT_SECONDS: Final = 60.0
+LOOK_SECONDS: Final = 60.0
 BLOB_SECONDS: Final = 4 * 3600.0
 TOKEN_SECONDS: Final = 60  # that a token is good for when nothing says so (the distribution project's token protocol)
 _MOVED: Final = (301, 302, 303, 307, 308)
@@ -43,8 +46,13 @@ _PARAMETER: Final = re.compile(r'([a-zA-Z_]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s
 class UpstreamFailed(Unavailable):
     """Another registry, which the appliance asked, does not answer, or not as it should.
 
-    Its status is one of those whose error document Docker shows to people; of a 502 it tells the number alone.
+    Its status is one of those whose error document Docker shows to people; of a 502 it tells the number alone.  `fault` is what keeps
+    everything of that registry away, None where the failure may be that of the one thing that was asked for.
     """
+
+    def __init__(self, message: str, fault: MirrorFault | None = None) -> None:
+        super().__init__(message)
+        self.fault = fault
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,6 +138,22 @@ class UpstreamClient:
         ):
             yield answer.content.iter_any()
 
+    async def look(self) -> None:
+        """Ask whether it answers, and takes our login if we have one (distribution-spec, "Determining Support"); raises UpstreamFailed."""
+        async with self._within(LOOK_SECONDS, f"{self._root}/v2/"):
+            for attempt in range(2):
+                credential = await self._credential("")
+                async with self._sent(f"{self._root}/v2/", credential) as answer:
+                    if answer.status >= 500:
+                        raise UpstreamFailed(f"{self.host} answers HTTP {answer.status}", MirrorFault.ANSWER)
+                    # What it gives to those without a login it says for each image.
+                    if answer.status != 401 or not self._mirror.username or not self._is_own(answer.url):
+                        return
+                    challenge = _challenge(answer)
+                if attempt == 0:
+                    await self._take(challenge, "", credential)
+            raise UpstreamFailed(f"{self.host} does not take the login of registry.mirrors", MirrorFault.LOGIN)
+
     @asynccontextmanager
     async def _within(self, seconds: float, what: str) -> AsyncIterator[None]:
         """Turn what goes wrong on the way into UpstreamFailed."""
@@ -138,9 +162,10 @@ class UpstreamClient:
                 yield
         except TimeoutError:
             waited = f"took more than {seconds:g}" if limit.expired() else f"said nothing for {self._silence:g}"
-            raise UpstreamFailed(f"{self.host} {waited} seconds: {what}") from None
+            raise UpstreamFailed(f"{self.host} {waited} seconds: {what}", MirrorFault.SILENT) from None
         except (aiohttp.ClientError, OSError, ValueError) as error:
-            raise UpstreamFailed(f"{self.host} cannot be asked for {what}: {_reason(error)}") from None
+            told = f"{self.host} cannot be asked for {what}: {_reason(error)}"
+            raise UpstreamFailed(told, _fault(error)) from None
 
     @asynccontextmanager
     async def _answer(self, name: str, path: str, headers: Mapping[str, str]) -> AsyncIterator[aiohttp.ClientResponse]:
@@ -200,7 +225,10 @@ class UpstreamClient:
         if answer.status in (401, 403):
             way = "" if self._mirror.username else ", and registry.mirrors has no user for it"
             raise UpstreamFailed(f"{self.host} does not give {what}{way}: {told or f'HTTP {answer.status}'}")
-        raise UpstreamFailed(f"{self.host} answers HTTP {answer.status} for {what}: {told or answer.reason or ''}")
+        fault = MirrorFault.LIMIT if answer.status == 429 else MirrorFault.ANSWER if answer.status >= 500 else None
+        raise UpstreamFailed(
+            f"{self.host} answers HTTP {answer.status} for {what}: {told or answer.reason or ''}", fault
+        )
 
     async def _credential(self, scope: str) -> Mapping[str, str]:
         if self._basic:
@@ -217,7 +245,8 @@ class UpstreamClient:
             return
         if challenge.scheme != "bearer":
             raise UpstreamFailed(
-                f"{self.host} wants a login: {'it does not take that of registry.mirrors' if self._mirror.username else 'give registry.mirrors a username and a password_file for it'}"
+                f"{self.host} wants a login: {'it does not take that of registry.mirrors' if self._mirror.username else 'give registry.mirrors a username and a password_file for it'}",
+                MirrorFault.LOGIN,
             )
         async with self._turn:
             if await self._credential(scope) == refused:  # nobody got one meanwhile
@@ -233,14 +262,16 @@ class UpstreamClient:
         if parts.scheme == "http" and self._root.startswith("https:"):
             raise UpstreamFailed(f"{self.host} has its tokens fetched without HTTPS, from {parts.netloc}")
         query = {"service": challenge.parameters["service"]} if "service" in challenge.parameters else {}
+        query |= {"scope": scope} if scope else {}
         separator = "&" if parts.query else "?"
-        url = f"{realm}{separator}{urlencode({**query, 'scope': scope})}"
+        url = f"{realm}{separator}{urlencode(query)}"
         password = await self._password() if self._mirror.username else {}
         async with self._sent(url, password) as answer:
             content = await _read(answer, MAX_TOLD, parts.netloc, cut=answer.status != 200)
             if answer.status != 200:
                 told = _told(content) or f"HTTP {answer.status}"
-                raise UpstreamFailed(f"{parts.netloc} gives no token for {self.host}: {told}")
+                fault = MirrorFault.LOGIN if password and answer.status in (401, 403) else None
+                raise UpstreamFailed(f"{parts.netloc} gives no token for {self.host}: {told}", fault)
         try:
             document = read_json(content)
             value = document.get("token") or document.get("access_token")
@@ -259,7 +290,8 @@ class UpstreamClient:
         try:
             lines = (await asyncio.to_thread(file.read_text)).splitlines()
         except (OSError, UnicodeDecodeError) as error:
-            raise UpstreamFailed(f"the password for {self.host} cannot be read, {file}: {error}") from None
+            told = f"the password for {self.host} cannot be read, {file}: {error}"
+            raise UpstreamFailed(told, MirrorFault.LOGIN) from None
         pair = f"{self._mirror.username}:{lines[0] if lines else ''}"
         return {"Authorization": f"Basic {base64.b64encode(pair.encode()).decode()}"}
 
@@ -319,3 +351,20 @@ def _reason(error: Exception) -> str:
         return "it broke off in the middle"
     told = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
     return " ".join(told.split())[:200] or type(error).__name__
+
+
+def _fault(error: Exception) -> MirrorFault | None:
+    if isinstance(error, aiohttp.ClientConnectorCertificateError | aiohttp.ClientConnectorSSLError | ssl.SSLError):
+        return MirrorFault.CERTIFICATE
+    cause = error.os_error if isinstance(error, aiohttp.ClientConnectorError) else error
+    if isinstance(cause, socket.gaierror):
+        return MirrorFault.NAME
+    number = cause.errno if isinstance(cause, OSError) else None
+    if number == errno.ECONNREFUSED:
+        return MirrorFault.REFUSED
+    if number in (errno.ENETUNREACH, errno.EHOSTUNREACH, errno.ENETDOWN):
+        return MirrorFault.UNREACHABLE
+    if isinstance(error, aiohttp.ClientConnectionError | aiohttp.ClientPayloadError | ConnectionError):
+        return MirrorFault.SILENT
+    # What the disk refuses while a blob comes is none of the mirror's.
+    return None if isinstance(error, OSError) else MirrorFault.ANSWER

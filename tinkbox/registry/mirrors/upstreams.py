@@ -8,20 +8,21 @@ A manifest whose blobs are still to come is answered from memory, so that machin
 import asyncio
 import logging
 import secrets
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, contextmanager
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Final, TypeVar
 
 from tinkbox.model.errors import Full, Invalid, NotFound, Refusal, TooMany, Unavailable
-from tinkbox.model.images.mirrors import Mirror
+from tinkbox.model.images.mirrors import Mirror, MirrorTrouble
 from tinkbox.model.images.references import digest_of, familiar, official
 from tinkbox.registry.blobs.uploads import MAX_BLOB
 from tinkbox.registry.manifests.manifests import Descriptor, Manifest, StoredManifest, parse_manifest
 from tinkbox.registry.mirrors.upstream_client import UpstreamClient, UpstreamFailed
 from tinkbox.registry.mirrors.via import MAX_HOPS, Via, new_hop
+from tinkbox.registry.mirrors.watch import MirrorWatch
 from tinkbox.registry.storage import ImageStore
 
 # A tag is asked for again behind so many seconds; where that failed, sooner.
@@ -61,11 +62,16 @@ class Upstreams:
         mirrors: Mapping[str, Mirror],
         monotonic: Callable[[], float],
         new_token: Callable[[], str] = lambda: secrets.token_hex(16),
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self._name = new_hop(new_token())
         self._store = store
         self._monotonic = monotonic
         self._clients = {host: UpstreamClient(mirror, monotonic) for host, mirror in mirrors.items()}
+        self._watches = {
+            host: MirrorWatch(host, mirrors[host].url, client.look, clock) for host, client in self._clients.items()
+        }
+        self._ready = asyncio.Event()
         self._group: asyncio.TaskGroup | None = None
         self._flights: dict[Key, asyncio.Future[object]] = {}
         self._arriving: dict[tuple[str, str], _Arriving] = {}
@@ -78,10 +84,23 @@ class Upstreams:
             for each in self._clients.values():
                 await clients.enter_async_context(each)
             self._group = group
+            self._ready.set()
             try:
                 await asyncio.Event().wait()
             finally:
                 self._group = None
+
+    async def watch(self) -> None:
+        """Look at the mirrors every few minutes, for ever, while `run` runs; without mirrors nothing is done."""
+        await self._ready.wait()
+        async with asyncio.TaskGroup() as group:
+            for each in self._watches.values():
+                group.create_task(each.run())
+            await asyncio.Event().wait()
+
+    def troubles(self) -> Sequence[MirrorTrouble]:
+        """The mirrors of which nothing comes, in the order of their hosts."""
+        return [found for _, each in sorted(self._watches.items()) if (found := each.trouble) is not None]
 
     def is_mirrored(self, repository: str) -> bool:
         """Whether a mirror is asked for what a repository lacks."""
@@ -200,7 +219,9 @@ class Upstreams:
             stored, manifest = await self._asked(client, repository, selector, via)
         except (NotFound, UpstreamFailed) as error:
             if ":" in selector or not await self._store.is_whole(repository, selector):
+                self._note(repository, error)
                 raise
+            self._watch(repository).doubt()
             told = f"{repository}:{selector}: {error}"
             _log.warning("an image is served as it is kept: %s", told, extra={"action": "registry.upstream-away"})
             self._note_current(repository, selector, TRIED_AGAIN)
@@ -224,6 +245,7 @@ class Upstreams:
         """What the mirror answers, checked."""
         _log.info("asking %s for %s, %s", client.host, repository, selector, extra={"action": "registry.upstream"})
         got = await client.manifest(repository.partition("/")[2], selector, (*via, self._name))
+        self._watch(repository).answered()
         told = selector if ":" in selector else got.digest
         digest = digest_of(got.content, "sha512" if told.startswith("sha512:") else "sha256")
         if told not in ("", digest):
@@ -293,12 +315,31 @@ class Upstreams:
             raise UpstreamFailed(f"{repository} lists a blob of {listed.size} bytes: at most {MAX_BLOB} are fetched")
         async with self._room:
             _log.info("fetching %s from %s", listed.digest, client.host, extra={"action": "registry.upstream"})
-            async with client.blob(repository.partition("/")[2], listed.digest, (self._name,)) as chunks:
-                try:
-                    with _taken_in(client, repository):
-                        await self._store.take_in(listed.digest, listed.size, chunks)
-                except Invalid as error:
-                    raise UpstreamFailed(f"{client.host} sent another blob for {repository}: {error}") from None
+            try:
+                await self._blob_from(client, repository, listed)
+            except (NotFound, UpstreamFailed) as error:
+                self._note(repository, error)
+                raise
+            self._watch(repository).answered()
+
+    async def _blob_from(self, client: UpstreamClient, repository: str, listed: Descriptor) -> None:
+        async with client.blob(repository.partition("/")[2], listed.digest, (self._name,)) as chunks:
+            try:
+                with _taken_in(client, repository):
+                    await self._store.take_in(listed.digest, listed.size, chunks)
+            except Invalid as error:
+                raise UpstreamFailed(f"{client.host} sent another blob for {repository}: {error}") from None
+
+    def _watch(self, repository: str) -> MirrorWatch:
+        return self._watches[repository.partition("/")[0]]
+
+    def _note(self, repository: str, error: NotFound | UpstreamFailed) -> None:
+        """Take note of a pull that came to nothing: who says that it has not got an image answers."""
+        watch = self._watch(repository)
+        if isinstance(error, UpstreamFailed):
+            watch.failed(error)
+        else:
+            watch.answered()
 
     def _note_current(self, repository: str, tag: str, seconds: float) -> None:
         self._current.pop((repository, tag), None)

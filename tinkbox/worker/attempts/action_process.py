@@ -237,7 +237,8 @@ class ActionProcess:
             return Step(event=AttemptEvent.MACHINE_LEAVES)
         if ended.exit_code != 0:
             foreign = await self._foreign() if verdict.not_executable(ended.exit_code, tail) else ""
-            return self.failed(verdict.failed(ended, told, tail, engine_was_away=away, foreign=foreign), kind)
+            with_engine = isinstance(come, Ended) and await self._engine_ended(away)
+            return self.failed(verdict.failed(ended, told, tail, with_engine=with_engine, foreign=foreign), kind)
         try:
             await self.keep_data()
         except (Invalid, TooLarge) as error:
@@ -246,6 +247,16 @@ class ActionProcess:
         except (NotFound, Conflict) as error:
             _log.warning("the data is not wanted: %s", error, extra={"action": "data.stale"})
         return self._held_or(AttemptEvent.SUCCEEDS, verdict.succeeded(told, tail), kind)
+
+    async def _engine_ended(self, engine_was_away: bool) -> bool:
+        """Whether the engine ended when the container did, which is over."""
+
+        async def ask() -> tuple[str, ...]:
+            container = await self._containers.found(ACTION)
+            return await self._machine.runtime.remembered(container.id) if container is not None else ()
+
+        remembered = await self.if_engine_answers(ask)
+        return verdict.engine_ended_it(remembered, engine_was_away=engine_was_away)
 
     async def _foreign(self) -> str:
         """That the image is for another processor than this machine's, if it is and the engine says so."""

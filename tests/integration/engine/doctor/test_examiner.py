@@ -5,7 +5,7 @@ import json
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import replace
 from datetime import datetime
-from ipaddress import IPv4Address
+from ipaddress import IPv4Address, IPv4Network
 from pathlib import Path
 
 import pytest
@@ -13,6 +13,8 @@ import pytest
 from tests.integration.engine.appliance import Appliance, appliance, hardware, mac
 from tinkbox.engine.doctor.case import OsieSize
 from tinkbox.engine.doctor.examiner import Examiner, Premises
+from tinkbox.engine.doctor.presence import Presence
+from tinkbox.engine.doctor.rounds import Rounds
 from tinkbox.engine.machines.boot_history import Seen
 from tinkbox.engine.timeline.timeline import Timeline
 from tinkbox.engine.turns import AT_ONCE, Turns
@@ -26,8 +28,10 @@ from tinkbox.model.hardware import MacAddress
 from tinkbox.model.inventory import Inventory
 from tinkbox.model.journal import Entry
 from tinkbox.model.journal import Seen as JournalSeen
+from tinkbox.model.leases import Subnet
 from tinkbox.model.limits import EXAMINATIONS, Ledger
 from tinkbox.model.sightings import Sighting
+from tinkbox.model.vitals import Attachment, Vitals
 from tinkbox.wire.messages.journal import History
 
 OTHER = Rival(
@@ -55,6 +59,7 @@ class World:
         self.answered.set()
         self.looks_for_lost = 0
         self.unkept: tuple[datetime, str] | None = None
+        self.measured = Vitals(at=box.clock())
         self.premises = Premises(address=IPv4Address("172.30.0.1"), since=box.clock(), mode="reservation")
 
     async def ask(self) -> Heard:
@@ -75,6 +80,12 @@ class World:
     async def inventory(self, machine: str) -> Inventory | None:
         return self.inventories.get(machine)
 
+    async def vitals(self) -> Vitals:
+        return self.measured
+
+    async def answers_arp(self, _: IPv4Address, __: MacAddress) -> bool | None:
+        return None
+
     @property
     def examiner(self) -> Examiner:
         box = self.box
@@ -83,16 +94,22 @@ class World:
             box.machines,
             seen,
             self.premises,
-            self.ask,
-            lambda: self.osie,
-            self.inventory,
-            lambda _: self.firmware_traits,
-            self.lost,
-            box.disk.usage,
-            box.clock,
-            self.turns,
-            work=box.work_in_hand,
+            ask=self.ask,
+            osie=lambda: self.osie,
+            inventory=self.inventory,
+            firmware_traits=lambda _: self.firmware_traits,
+            lost=self.lost,
+            disk=box.disk.usage,
+            clock=box.clock,
+            turns=self.turns,
+            limits=tuple,
+            at=lambda _: None,
+            claimants=tuple,
+            vitals=self.vitals,
             unkept=lambda: self.unkept,
+            work=box.work_in_hand,
+            presence=Presence(self.answers_arp, box.clock),
+            lease_at=lambda _: None,
         )
 
     async def rules(self, key: str = "") -> list[tuple[str, str]]:
@@ -282,6 +299,33 @@ async def test_a_round_asks_once_for_lost_histories_however_many_machines_it_loo
         world.asks(mac(number))
     assert (await world.examiner.examine()).machines == 3
     assert world.looks_for_lost == 1
+
+
+async def test_a_fault_of_the_appliance_is_the_first_line_wherever_the_machine_is_told_of(world: World) -> None:
+    box, _ = world.box, await world.box.machine(1)
+    flow = await box.workflow()
+    world.premises = replace(world.premises, subnets=(Subnet(network=IPv4Network("172.30.0.0/24"), interface="eth1"),))
+    at = Attachment(interface="eth1", address=world.premises.address, present=True, up=True)
+    up = replace(at, addresses=frozenset({world.premises.address}))
+    world.measured = Vitals(at=box.clock(), attachments=(up,))
+    world.asks(mac(1))
+    box.clock.forward(100)
+    examiner = world.examiner
+    rounds = Rounds(examiner.round, examiner.listen, box.store, box.wakeups, box.clock)
+
+    async def told() -> set[str]:
+        await rounds.round()
+        first, *_ = (await examiner.examine(mac(1))).diagnoses
+        of_flow, *_ = (await examiner.examine_workflow(flow)).diagnoses
+        state = await examiner.diagnosis_of(flow)
+        assert state is not None
+        return {first.cause, of_flow.cause, state.cause, rounds.of_machines()[mac(1)].cause, rounds.cause(flow)}
+
+    assert await told() == {"Its boot stands still: the last that was seen of it is that it asked for an address."}
+    world.measured = Vitals(at=box.clock(), attachments=(replace(up, up=False),))
+    assert await told() == {"The appliance's interface eth1 is down: no machine on it can reach the appliance."}
+    assert await world.rules() == [("", "InterfaceDown")], "of all it is told once"
+    assert (await examiner.examine(mac(1))).appliance == (), "and not beside itself"
 
 
 async def test_few_examinations_are_made_at_a_time_and_one_person_keeps_no_other_out(world: World) -> None:

@@ -16,10 +16,14 @@ from tinkbox.engine.doctor.rounds import (
     AFTER_START,
     EVERY,
     FAILED,
+    FOUND_AGAIN,
     GONE,
     KEPT_EVENTS,
     LEFT_OUT,
     MOST,
+    MOST_UNSAVED,
+    OF_ONE_CONDITION,
+    OF_ONE_RULE,
     RELAPSE,
     PartlyExamined,
     Rounds,
@@ -157,6 +161,20 @@ async def test_the_gravest_comes_first_and_what_is_harmless_is_left_out(world: W
     await world.go(found("A", gravity=Gravity.SUSPECT), found("B", gravity=Gravity.HARMLESS))
     await world.go(found("A", gravity=Gravity.SUSPECT), found("B", gravity=Gravity.HARMLESS), found("C"))
     assert world.rules == ["C", "A"]
+
+
+async def test_what_says_why_a_machine_is_where_it_is_is_the_likeliest_whatever_lasts_longest(world: World) -> None:
+    machine = {"machine": "08:00:27:00:00:01", "workflow": "w"}
+    loop, silent, down = (found(rule, **machine) for rule in ("BootLoop", "SilentLoader", "InterfaceDown"))
+    aside, suspect = found("DiskNotFound", leads=False, **machine), found("Stalled", gravity=Gravity.SUSPECT, **machine)
+    told = []
+    for seen in ((suspect, aside), (suspect, aside, loop), (loop, silent), (loop, silent, down), (loop, silent), ()):
+        await world.go(*seen)
+        led = world.rounds.of_machine(["08:00:27:00:00:01"])
+        assert world.rounds.of_workflow("w") == led
+        told.append(led.rule if led else "")
+    assert told == ["Stalled", "BootLoop", "SilentLoader", "InterfaceDown", "SilentLoader", ""]
+    assert "SilentLoader" in world.rules, "it is listed until it is over"
 
 
 async def test_machines_and_workflows_have_their_own(world: World) -> None:
@@ -362,8 +380,8 @@ async def test_of_the_appliances_events_the_newest_are_kept(world: World, tmp_pa
     def fill(number: int) -> None:
         with sqlite3.connect(tmp_path / "tinkbox.sqlite") as connection:
             connection.executemany(
-                "INSERT INTO event (workflow_id, number, at, kind, data) VALUES ('', ?, '2026-11-21T03:00:00+00:00', 'condition.over', '{}')",
-                [(each,) for each in range(1, number + 1)],
+                "INSERT INTO event (workflow_id, number, at, kind, data) VALUES ('', ?, '2026-11-21T03:00:00+00:00', 'condition.over', ?)",
+                [(each, f'{{"rule": "R{each % 50}", "subject": "{each}"}}') for each in range(1, number + 1)],
             )
 
     fill(KEPT_EVENTS + 7)
@@ -394,3 +412,127 @@ async def test_rounds_go_on_by_themselves_and_others_are_asked_for_although_aski
         for part in parts:
             part.cancel()
     assert "asking for other DHCP servers failed" in caplog.text
+
+
+async def test_a_machines_condition_keeps_its_since_over_a_restart(tmp_path: Path) -> None:
+    clock = Clock()
+    machine, workflow = found("Dead", machine="08:00:27:00:00:01"), found("Slow", workflow="w", subject="db")
+    async with appliance(tmp_path / "tinkbox.sqlite", clock) as box:
+        world = World(box)
+        await world.go(machine, workflow, found("Ends", machine="08:00:27:00:00:02"))
+        since = box.clock()
+        await world.go(machine, workflow, times=GONE)
+    clock.forward(3600)
+    async with appliance(tmp_path / "tinkbox.sqlite", clock) as box:
+        world = World(box)
+        world.is_ready = True
+        await world.rounds.recall()
+        assert world.rounds.all() == (), "what is not examined yet is told of the appliance alone"
+        await world.go(times=3)
+        await world.go(machine, workflow, found("Ends", machine="08:00:27:00:00:02"))
+        assert [(each.rule, each.since) for each in world.rounds.all()] == [
+            ("Dead", since), ("Slow", since), ("Ends", box.clock()),
+        ]  # fmt: skip
+    async with appliance(tmp_path / "tinkbox.sqlite", clock) as box:
+        world = World(box)
+        await world.go(machine)
+        assert [each.since for each in world.rounds.all()] == [since], "nor does a second one end it"
+
+
+async def test_a_machines_condition_that_is_not_found_soon_after_a_restart_is_another_one(tmp_path: Path) -> None:
+    clock = Clock()
+    machine = found("Dead", machine="08:00:27:00:00:01")
+    async with appliance(tmp_path / "tinkbox.sqlite", clock) as box:
+        await World(box).go(machine)
+    async with appliance(tmp_path / "tinkbox.sqlite", clock) as box:
+        world = World(box)
+        await world.go(times=2 * FOUND_AGAIN)
+        assert len(await box.store.read(lambda tables: tables.conditions.all())) == 1, "not everything was examined yet"
+        world.is_ready = True
+        await world.go(times=FOUND_AGAIN + 1)
+        await world.go(machine)
+        assert [each.since for each in world.rounds.all()] == [box.clock()]
+
+
+async def test_what_lasts_is_stored_as_it_is_kept_and_no_more_of_it(world: World) -> None:
+    async def stored() -> set[str]:
+        return {rule for rule, *_ in await world.box.store.read(lambda tables: tables.conditions.all())}
+
+    await world.go(*many(), RARE, OWN)
+    kept = await world.box.store.read(lambda tables: tables.conditions.all())
+    assert len(kept) == len(world.rounds.all()) == MOST + 1
+    await world.go(OWN, times=GONE)
+    assert await stored() == {"OsieDamaged"}
+    await world.go(times=GONE)
+    assert await stored() == set()
+
+
+async def test_a_store_that_does_not_tell_what_lasted_loses_no_since(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def refused(_: object) -> None:
+        raise Unavailable("the disk is full")
+
+    clock = Clock()
+    machine = found("Dead", machine="08:00:27:00:00:01")
+    async with appliance(tmp_path / "tinkbox.sqlite", clock) as box:
+        await World(box).go(machine, OWN)
+        since = clock()
+    async with appliance(tmp_path / "tinkbox.sqlite", clock) as box:
+        world = World(box)
+        with monkeypatch.context() as away:
+            away.setattr(box.store, "read", refused)
+            await world.go(machine, OWN, times=3)
+        await world.again(2)
+        assert {each.since for each in world.rounds.all()} == {since}
+
+
+async def test_one_that_comes_and_goes_leaves_the_events_of_others(world: World) -> None:
+    await world.go(OWN)
+    for each in range(300):
+        await world.go(OWN, found("HeldBack", subject=f"172.30.0.{each}"))
+        await world.go(OWN, times=GONE)
+    told = await world.told()
+    assert (told[0], len(told)) == ("condition.began OsieDamaged", OF_ONE_RULE + 1)
+
+
+async def test_one_condition_has_its_share_of_its_rules_events(world: World) -> None:
+    for _ in range(OF_ONE_CONDITION):
+        await world.go(found(subject="lab"))
+        await world.go(times=GONE)
+        world.box.clock.forward(RELAPSE.total_seconds())
+    await world.go(found(subject="rack"))
+    subjects = [each.data["subject"] for each in await world.events()]
+    assert (subjects.count("lab"), subjects.count("rack")) == (OF_ONE_CONDITION, 1)
+
+
+async def test_how_often_one_came_and_went_is_told_with_the_next_event(
+    world: World, caplog: pytest.LogCaptureFixture
+) -> None:
+    await world.go(found())
+    first = world.box.clock()
+    for _ in range(9):
+        await world.go(times=GONE - 1)
+        await world.go(found())
+    await world.go(times=GONE)
+    await world.go(found())
+    began, over, again = [str(each.data["message"]) for each in await world.events()]
+    assert began == "DiskNearlyFull it is."
+    assert over == f"DiskNearlyFull it is. It came and went 9 times since {first:%Y-%m-%d %H:%M:%S} UTC."
+    assert again == over.replace("9 times", "10 times")
+    assert "It came and went 10 times" in lines(caplog)[-1]
+
+
+async def test_many_at_once_push_no_event_of_another_rule_out_of_those_that_wait(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def refused(_: object) -> None:
+        raise Unavailable("the disk is full")
+
+    with monkeypatch.context() as full:
+        full.setattr(world.box.store, "write", refused)
+        await world.go(OWN, *[found("HeldBack", subject=f"172.30.{each}.1") for each in range(2 * MOST_UNSAVED)])
+    await world.again()
+    told = await world.told()
+    assert told[0] == "condition.began OsieDamaged"
+    assert len(told) == OF_ONE_RULE + 1

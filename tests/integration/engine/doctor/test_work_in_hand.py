@@ -1,22 +1,26 @@
 """Workflows as the doctor looks at them: what they wait for, what is wrong with them, and what a round of them costs."""
 
+import json
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from tests.integration.engine.appliance import HELLO, RELAY, Appliance, appliance, mac
+from tests.integration.engine.appliance import HELLO, RELAY, Appliance, appliance, hardware, mac
 from tests.integration.engine.doctor.test_examiner import World
+from tinkbox import __version__
 from tinkbox.engine.doctor.doctor import work_rules
 from tinkbox.engine.doctor.examiner import FULL_LOOKS
 from tinkbox.model.boot import Stage
 from tinkbox.model.diagnosis import Diagnosis, Gravity
+from tinkbox.model.documents.hardware import parse_hardware
 from tinkbox.model.errors import Conflict, NotFound
 from tinkbox.model.reasons import Reason
 from tinkbox.model.services import APPLIANCE, Phase, Standing
 from tinkbox.model.session import TicketRefusal
 from tinkbox.model.workflow import State
+from tinkbox.wire.messages.worker import Hello
 from tinkbox.wire.syslog import Message, Severity
 
 SERVED = (
@@ -58,6 +62,33 @@ async def test_a_pending_workflow_says_which_machine_it_waits_for_and_where_that
     assert await told(world, flow) == [("Waiting", Gravity.HARMLESS)]
     box.clock.forward(700)
     assert await waits(world, flow) == "machine-1, last seen 11 min ago: fetched the OSIE; stalled here for 11 min 40 s"
+
+
+@pytest.mark.parametrize(("version", "told_of"), [("0.0.9", True), (__version__, False), ("", False)])
+async def test_a_worker_of_another_version_is_suspect_and_one_that_tells_none_is_not(
+    world: World, version: str, told_of: bool
+) -> None:
+    box, worker = world.box, await world.box.machine(1)
+    flow = await box.workflow()
+    await box.session(worker)
+    assert await box.attempts.offer(worker, Hello(boot_id="boot-1", version=version)) is not None
+
+    async def found() -> list[Diagnosis]:
+        examined = await world.examiner.examine_workflow(flow)
+        return [each for each in examined.diagnoses if each.rule == "OtherWorker"]
+
+    assert [each.gravity for each in await found()] == [Gravity.SUSPECT] * told_of
+    if told_of:
+        (told,) = await found()
+        assert "the appliance, 0.0.9:" in told.cause
+        assert "`tinkbox osie build`" in told.remedy
+        box.machines.progress.contact(worker, "boot-1", "0.1.1\x1b[2J" * 100)
+        (told,) = await found()
+        assert "\x1b" not in told.cause
+        assert len(told.cause) < 600
+        await box.session(worker, "boot-2")
+        box.machines.progress.contact(worker, "boot-2")
+        assert not await found()
 
 
 async def test_a_workflow_behind_another_one_names_that_and_does_not_judge_it_by_its_machine(world: World) -> None:
@@ -162,6 +193,24 @@ async def test_the_state_of_an_action_that_runs_names_no_suspicion_about_the_boo
     assert wrong.rule == "SilentWorker"
 
 
+async def test_the_state_of_an_action_that_runs_names_nothing_about_another_card_of_its_machine(world: World) -> None:
+    box = world.box
+    first, second = hardware(1), hardware(2)
+    cards = [each["network"]["interfaces"][0] for each in (first, second)]  # type: ignore[index]  # as they are made
+    await box.machines.push(parse_hardware(json.dumps({**first, "network": {"interfaces": cards}})))
+    worker, flow = str(first["id"]), await box.workflow()
+    world.asks(mac(2))
+    world.asks(mac(1))
+    box.clock.forward(100)
+    wrong = await world.examiner.diagnosis_of(flow)
+    assert wrong is not None
+    assert wrong.rule == "Stalled"
+    await box.session(worker)
+    assert await box.offer(worker) is not None
+    assert ("Stalled", Gravity.SUSPECT) in await told(world, flow)
+    assert await world.examiner.diagnosis_of(flow) is None
+
+
 async def test_what_the_kernel_says_during_an_action_comes_along(world: World) -> None:
     box, worker = world.box, await world.box.machine(1)
     flow = await box.workflow()
@@ -186,6 +235,26 @@ async def test_what_the_kernel_says_during_an_action_comes_along(world: World) -
         "Out of memory: Killed process 77 (dd)",
         "usb 1-1: new device",
     ]
+
+
+async def test_what_syslog_says_of_a_running_action_is_its_diagnosis_with_whose_word_it_is(world: World) -> None:
+    box, worker = world.box, await world.box.machine(1)
+    flow = await box.workflow()
+    world.asks(mac(1))
+    await box.session(worker)
+    assert await box.offer(worker) is not None
+    box.clock.forward(5)
+    line = Message(facility=0, severity=Severity.ERROR, program="kernel", text="I/O error, dev sda, sector 1")
+    box.syslog.said(mac(1), line)
+    wrong = await world.examiner.diagnosis_of(flow)
+    assert wrong is not None
+    assert (wrong.rule, wrong.gravity) == ("DiskErrors", Gravity.SUSPECT)
+    assert wrong.cause.startswith("Syslog from the machine's address says: The disk sda has errors")
+    box.clock.forward(30)
+    wrong = await world.examiner.diagnosis_of(flow)
+    assert wrong is not None
+    assert (wrong.rule, wrong.gravity) == ("DiskErrors", Gravity.FAULT)
+    assert wrong.cause.startswith("The disk sda has errors")
 
 
 async def test_a_key_means_a_machine_or_a_workflow_and_never_both(world: World) -> None:
@@ -300,7 +369,7 @@ async def test_a_ready_service_whose_engine_dies_is_told_while_its_workflow_runs
     await box.services.observed(APPLIANCE, (away,))
     (found,) = await world.examiner.round()
     assert (found.rule, found.gravity, found.subject, found.workflow) == ("ServiceGone", Gravity.FAULT, "db", flow)
-    assert found.remedy.startswith("On the appliance: `systemctl status docker`")
+    assert found.remedy.startswith("`tinkbox doctor` says what is wrong with the appliance's container engine")
     wrong = await world.examiner.diagnosis_of(flow)
     assert wrong is not None
     assert wrong.rule == "ServiceGone"

@@ -191,18 +191,22 @@ async def test_new_strangers_are_let_in_slowly_once_many_have_come(bench: Bench)
 async def test_unknown_machines_for_which_there_is_no_room_are_counted(bench: Bench) -> None:
     begun = bench.clock()
     assert bench.timeline.unnoted() is None
-    for number in range(STRANGERS):
+    bench.timeline.saw(mac(0), Stage.DISCOVER, relay="172.31.0.2")
+    for number in range(1, STRANGERS):
         bench.timeline.saw(mac(number), Stage.DISCOVER)
     assert bench.timeline.unnoted() is None
     for number in range(50):
         assert not bench.timeline.saw(mac(5_000 + number), Stage.DISCOVER, relay="172.31.0.1")
+        assert not bench.timeline.saw(mac(5_000 + number), Stage.IGNORED), (
+            "that it is not answered is no other question"
+        )
     told = bench.timeline.unnoted()
     assert told == Unnoted(since=begun, newest=begun, times=50, mac=mac(5_049), relay="172.31.0.1")
     bench.clock.forward(1)
     assert bench.timeline.saw(mac(6_000), Stage.DISCOVER), "it makes another one forgotten"
     newest = bench.timeline.unnoted()
     assert newest is not None
-    assert (newest.times, newest.mac, newest.since, newest.relay) == (51, mac(0), begun, "")
+    assert (newest.times, newest.mac, newest.since, newest.relay) == (51, mac(0), begun, "172.31.0.2")
     bench.clock.forward(601)
     assert bench.timeline.unnoted() is None, "it is over"
     assert bench.timeline.saw(mac(6_001), Stage.DISCOVER), "one that was seen long ago is not missed"

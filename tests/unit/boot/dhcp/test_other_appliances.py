@@ -8,6 +8,7 @@ from tests.unit.boot.dhcp_bench import FIRMWARE, serving
 from tinkbox.boot.dhcp.other_appliances import Asker, OtherAppliances, answer_to, asker_of, own_macs
 from tinkbox.boot.dhcp.other_servers import discover
 from tinkbox.model.hardware import MacAddress
+from tinkbox.model.host_vitals import MOST_APPLIANCES
 from tinkbox.wire.dhcp.clients import identify
 from tinkbox.wire.dhcp.packets import Op, decode, encode
 
@@ -52,11 +53,64 @@ def test_another_one_is_known_for_a_while_and_this_host_is_none() -> None:
     assert others.all() == ()
 
 
+def invented(number: int) -> Asker:
+    return Asker(mac=MacAddress.from_bytes(bytes((2, 0, 0, 0, number >> 8, number & 255))), address=OTHER.address)
+
+
 def test_invented_ones_take_no_more_room_than_a_few() -> None:
     others = OtherAppliances(Clock(), own=frozenset)
-    for number in range(40):
-        others.hear(Asker(mac=MacAddress.from_bytes(bytes((0, 0, 0, 0, 0, number))), address=OTHER.address), "lab")
-    assert len(others.all()) == 16
+    for number in range(400):
+        others.hear(invented(number), "lab")
+    assert len(others.all()) == MOST_APPLIANCES + 1
+
+
+def test_invented_ones_push_out_none_that_was_heard_before() -> None:
+    clock = Clock()
+    others = OtherAppliances(clock, own=frozenset)
+    for minute in range(60):
+        clock.now += timedelta(minutes=1)
+        if minute % 5 == 0:
+            others.hear(OTHER, "lab")
+        for number in range(40):
+            others.hear(invented(100 * minute + number), "lab")
+        assert others.all()[0].mac == OTHER.mac
+
+
+def test_of_those_that_come_when_all_places_are_taken_the_newest_is_kept() -> None:
+    others = OtherAppliances(Clock(), own=frozenset)
+    for number in range(MOST_APPLIANCES + 9):
+        others.hear(invented(number), "lab")
+    others.hear(OTHER, "lab")
+    assert [each.mac for each in others.all()] == [
+        *(invented(each).mac for each in range(MOST_APPLIANCES)), OTHER.mac,
+    ]  # fmt: skip
+
+
+def test_a_place_is_free_again_when_its_holder_is_silent() -> None:
+    clock = Clock()
+    others = OtherAppliances(clock, own=frozenset)
+    for number in range(MOST_APPLIANCES + 1):
+        others.hear(invented(number), "lab")
+    clock.now += timedelta(minutes=7)
+    later = [OTHER, invented(1_000)]
+    for each in later:
+        others.hear(each, "lab")
+    assert [each.mac for each in others.all()] == [each.mac for each in later]
+
+
+def test_a_flood_on_one_interface_takes_no_place_of_another() -> None:
+    others = OtherAppliances(Clock(), own=frozenset)
+    for number in range(400):
+        others.hear(invented(number), "lab")
+    others.hear(OTHER, "rack")
+    assert ("rack", OTHER.mac) in {(each.interface, each.mac) for each in others.all()}
+
+
+def test_who_uses_the_mac_of_another_one_does_not_change_its_address() -> None:
+    others = OtherAppliances(Clock(), own=frozenset)
+    others.hear(OTHER, "lab")
+    others.hear(replace(OTHER, address=IPv4Address("172.30.0.99")), "lab")
+    assert others.all()[0].address == OTHER.address
 
 
 def test_this_host_has_interfaces() -> None:

@@ -321,7 +321,9 @@ async def test_step_that_no_script_has_is_not_found(door: Door, lab: Lab, query:
 async def test_step_is_noted_only_from_the_address_of_its_machine(door: Door, lab: Lab) -> None:
     assert (await door.head(f"{FAILED}?step=kernel")).status == 200
     lab.other = "08:00:27:00:00:66"
-    assert (await door.get(f"{FAILED}?step=kernel")).status == 200
+    answer = await door.get(f"{FAILED}?step=kernel")
+    told = "not noted: it came from 08:00:27:00:00:66, and not from 08:00:27:00:00:01\n"
+    assert (answer.status, await answer.text()) == (200, told)
     lab.address = "172.30.0.5"
     for path in (FAILED, FAILED.replace("01", "02"), "/boot/nonsense/failed"):
         assert (await door.get(f"{path}?step=kernel")).status == 404
@@ -332,6 +334,7 @@ async def test_steps_that_are_told_too_often_are_not_noted(door: Door, lab: Lab)
     for number in range(40):
         answer = await door.get(f"{FAILED}?step=kernel&error=2d{number:06x}")
         assert answer.status == 200
+    assert await answer.text() == "not noted: this machine tells of too many failed steps\n"
     assert REPORTS.burst <= len(lab.seen) <= REPORTS.burst + 2
 
 

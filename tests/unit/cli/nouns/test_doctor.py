@@ -331,3 +331,10 @@ def test_a_machine_that_is_not_there_prints_no_document(
 ) -> None:
     printed = tinkbox("doctor", "nope", "-o", format_)
     assert (printed.status, printed.out, printed.err) == (2, "", "tinkbox: no such thing here\n")
+
+
+def test_labels_that_nothing_has_are_no_fault(tinkbox: Callable[..., Printed], appliance: FakeAppliance) -> None:
+    appliance.answers["GET /v1/hardware?label=rack%3Dr9&sort=name"] = []
+    printed = tinkbox("doctor", "-l", "rack=r9")
+    assert (printed.status, printed.out) == (doctor.UNKNOWN, "")
+    assert "no machine has the labels rack=r9: `tinkbox hardware list` shows which have any" in printed.err

@@ -375,3 +375,14 @@ def test_notes_are_documents_to_programs(tinkbox: Tinkbox, machine: FakeApplianc
     machine.answers["GET /v1/hardware?label=rack%3Dr1&sort=name"] = [{**KNOWN, "id": "node7", "name": "node-7"}]
     noted = json.loads(tinkbox("hardware", "note", "-l", "rack=r1", "the fan", "-o", "json").out)
     assert noted == [{"hardware_id": "node7", "machine": "node-7", **NOTE}]
+
+
+def test_what_there_is_to_say_of_the_new_address_is_told(tinkbox: Tinkbox, machine: FakeAppliance) -> None:
+    machine.answers[PATCH] = {
+        **KNOWN,
+        "changed": True,
+        "notes": [{"text": "172.30.0.9 is lent", "line": None, "key": ""}],
+    }
+    edited = tinkbox("hardware", "edit", "node7", "--address", "172.30.0.9/24")
+    assert (edited.status, edited.err) == (0, "tinkbox: 172.30.0.9 is lent\n")
+    assert edited.out.startswith("Edited node7")

@@ -395,3 +395,21 @@ def test_what_was_imported_is_told_to_who_reads_no_longer(
     piped()()
     ended = tinkbox("hardware", "import", listed)
     assert (ended.status, ended.err) == (141, "tinkbox: 2 machines: 2 made\n")
+
+
+def test_what_there_is_to_say_of_addresses_is_told_once_for_all_of_them(
+    tinkbox: Tinkbox, appliance: FakeAppliance, listed: str
+) -> None:
+    lent, netmask = "172.30.0.11 is lent to 08:00:27:00:00:09", "with the netmask 255.255.0.0 the machine looks"
+    appliance.answers = {
+        ROUTE: {
+            "machines": [
+                done("made", notes=[lent, netmask]),
+                done("updated", 2, mac=OTHER, notes=[netmask]),
+                done("unchanged", 3, mac="08:00:27:00:00:03", notes=[]),
+            ]
+        }
+    }
+    ended = tinkbox("hardware", "import", listed)
+    assert ended.status == 0
+    assert ended.err == f"tinkbox: note: line 2: {MAC}: {lent}\ntinkbox: note: line 2: {MAC}, {OTHER}: {netmask}\n"

@@ -25,9 +25,11 @@ from tests.unit.cli.documents import (
     WORKFLOW_ID,
     event,
 )
+from tinkbox.cli import connection
 from tinkbox.cli.nouns.workflow import state
 from tinkbox.cli.output import formats, printable
 from tinkbox.client.operator.quick_connection import QuickConnection
+from tinkbox.model.reasons import Reason
 from tinkbox.model.workflow import State
 
 Tinkbox = Callable[..., Printed]
@@ -357,6 +359,14 @@ HELD_AT_LAST_ATTEMPT = {
 }
 
 
+def test_a_hint_that_stands_below_with_its_key_is_not_told_twice(tinkbox: Tinkbox, workflows: FakeAppliance) -> None:
+    told = {**FAILED, "message": "exit code 3", "hint": Reason.NON_ZERO_EXIT.hint}
+    workflows.answers[f"GET /v1/workflows/{WORKFLOW_ID}/state"] = told
+    printed = tinkbox("workflow", "state", WORKFLOW_ID).out
+    assert printed.count("workflow logs") == 1
+    assert "Hint:" not in printed
+
+
 def test_a_failed_attempt_that_is_held_counts_as_failed(tinkbox: Tinkbox, workflows: FakeAppliance) -> None:
     workflows.answers[f"GET /v1/workflows/{WORKFLOW_ID}/state"] = HELD_AT_LAST_ATTEMPT
     assert "Failed Attempts:  3 of 3\n" in tinkbox("workflow", "state", WORKFLOW_ID).out
@@ -396,7 +406,8 @@ def test_what_was_decided_or_is_being_stopped_is_not_called_held(tinkbox: Tinkbo
 def test_the_lines_to_type_reach_the_same_appliance(
     tinkbox: Tinkbox, workflows: FakeAppliance, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(state, "called_as", lambda _: "tinkbox --data /a")
+    for module in (connection, state):
+        monkeypatch.setattr(module, "called_as", lambda _: "tinkbox --data /a")
     failed = {**FAILED, "hint": "tinkbox workflow retry WORKFLOW runs it again"}
     workflows.answers[f"GET /v1/workflows/{WORKFLOW_ID}/state"] = failed
     lines = tinkbox("workflow", "state", WORKFLOW_ID).out.splitlines()

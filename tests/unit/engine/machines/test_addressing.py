@@ -81,6 +81,14 @@ def test_a_netmask_that_leaves_the_appliance_out_is_told() -> None:
     assert said.startswith("the appliance 172.30.0.1 is not within 172.30.0.16/29: with the netmask 255.255.255.248 ")
     assert said.endswith("The network that is served here is 172.30.0.0/24, whose netmask is 255.255.255.0")
     assert notes(card("172.30.0.3", "255.255.255.248")) == {}, "the appliance is within"
+
+
+def test_a_netmask_of_a_larger_network_is_told() -> None:
+    assert notes(card("172.30.0.20", "255.255.0.0"))[f"{KEY}.netmask"] == (
+        "with the netmask 255.255.0.0 the machine looks for all of 172.30.0.0/16 on its own link: the network that is served here is "
+        "172.30.0.0/24, whose netmask is 255.255.255.0"
+    )
+    assert notes(card("172.30.0.20", "255.255.255.0")) == {}
     assert notes(card("172.30.0.20", "255.255.255.248", "172.30.0.17")) == {}, "a router leads to it"
     assert notes(card("172.40.0.20", "255.255.255.248")) == {}, "it is behind a relay"
 

@@ -195,11 +195,20 @@ async def test_a_container_that_is_gone_fails_the_action_though_its_output_never
     assert (outcome.state, outcome.reason) == (State.FAILED, "ContainerLost")
 
 
-async def test_an_engine_that_was_away_explains_an_unknown_exit_code(tmp_path: Path) -> None:
-    runtime = FakeRuntime({IMAGE: Program(exit_code=255)}, Faults(AWAY[0], 0))
+@pytest.mark.parametrize("code", [137, 143, 255])
+async def test_an_engine_that_knows_nothing_of_the_end_explains_it(tmp_path: Path, code: int) -> None:
+    runtime = FakeRuntime({IMAGE: Program(exit_code=code)})
+    runtime.memory = ()
     outcome = await AttemptRun(machine(runtime, FakeDoor(), tmp_path), OFFER).outcome()
     assert outcome is not None
-    assert (outcome.exit_code, outcome.reason) == (255, "EngineRestarted")
+    assert (outcome.exit_code, outcome.reason) == (code, "EngineRestarted")
+
+
+async def test_an_engine_that_was_away_for_a_moment_explains_no_end_that_it_saw(tmp_path: Path) -> None:
+    runtime = FakeRuntime({IMAGE: Program(exit_code=143)}, Faults(AWAY[0], 0))
+    outcome = await AttemptRun(machine(runtime, FakeDoor(), tmp_path), OFFER).outcome()
+    assert outcome is not None
+    assert outcome.reason != "EngineRestarted"
 
 
 async def test_a_timeout_blames_nobody_who_is_back_again(tmp_path: Path) -> None:

@@ -90,6 +90,7 @@ def edit(chosen: argparse.Namespace) -> None:
         _in_editor(chosen)
         return
     changed = ask(chosen, lambda operator: operator.hardware.change(chosen.key, {**wanted, "force": chosen.force}))
+    show_notes(changed)
     _tell(changed)
 
 

@@ -181,6 +181,7 @@ def _import(chosen: argparse.Namespace, machines: "Sequence[ListedMachine]", pro
         _tell_problems([each], reasons.get(each, "wrong: "))
     _tell_more(len(problems) + len(reasons), "")
     _tell_problems(_in_the_way(done, lambda each: _is_untold(chosen, each)), "left alone: ")
+    _tell_problems(_notes(done), "note: ")
     return int((bool(refused) or wrong > 0) and not chosen.skip_invalid)
 
 
@@ -230,6 +231,18 @@ def _in_the_way(done: Sequence[Document], is_told: Callable[[Document], bool]) -
 
     told = [(str(each["mac"]), _problem(each)) for each in done if is_told(each)]
     return problems_told_once(told, len(done) - len(told))
+
+
+def _notes(done: Sequence[Document]) -> list[Problem]:
+    """What there is to say of machines as they are stored, or would be: what is said of several once."""
+    from tinkbox.model.told_once import problems_told_once
+
+    told = [
+        (str(each["mac"]), Problem(text=note, line=each["line"] or None))
+        for each in done
+        for note in each.get("notes", ())  # an earlier appliance tells none
+    ]
+    return problems_told_once(told, len(done) - len({mac for mac, _ in told}))
 
 
 def _problem(refused: Document) -> Problem:

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from tinkbox.cli.called_as import told
 from tinkbox.cli.connection import ask
 from tinkbox.cli.flags import Verbs, add_filters, add_listing, add_verb, add_watch, filters_of
 from tinkbox.cli.nouns.hardware.discovery import inventory_table
@@ -154,7 +155,7 @@ def _show_machines(chosen: argparse.Namespace, machines: Sequence[Document]) -> 
             print(inventory_table(chosen, machine["inventory"]), end="")
         if machine.get("lost_history"):
             print(clean(f"{machine['lost_history']['reason']}: {machine['lost_history']['message']}"))
-            print(clean(f"what to do: {machine['lost_history']['hint']}"))
+            print(told(f"what to do: {machine['lost_history']['hint']}"))
         print(noted(machine.get("notes") or ()), end="")
         has_mac = any(each["mac"] for each in machine["interfaces"])
         print(timeline(chosen, machine["timeline"], machine["stalled"] if has_mac else NO_BOOTS), end="")

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tinkbox.cli.called_as import told
 from tinkbox.cli.connection import ask
 from tinkbox.cli.flags import Verbs, add_listing, add_verb
 from tinkbox.cli.nouns.image.fetch import add_files, catalogue_folders, chosen_catalogue
@@ -113,14 +114,14 @@ def update(chosen: argparse.Namespace) -> int:
     if not entries and refused:
         return 1
     if not entries and for_people(chosen):
-        print("No image of the catalogue is here: `tinkbox image catalogue` lists what can be fetched.")
+        print(told("No image of the catalogue is here: `tinkbox image catalogue` lists what can be fetched."))
         return 0
     newest, failed = run(_newest_of(entries))
     documents = [_update_document(each, kept.get(each.entry.id)) for each in newest]
     show(chosen, documents, UPDATES)
     changed = [each["id"] for each in documents if each["changed"]]
     if changed and for_people(chosen):
-        print(f"To fetch: tinkbox image fetch {' '.join(changed)}")
+        print(told(f"To fetch: `tinkbox image fetch {' '.join(changed)}`"))
     for refusal in failed:
         tell_refusal(refusal)
     return 1 if failed or refused else 0

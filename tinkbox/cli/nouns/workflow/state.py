@@ -14,8 +14,8 @@ from tinkbox.cli.output.formats import Column, Document, fields, for_people, nam
 from tinkbox.cli.wording.events import ACTION_STATES
 from tinkbox.cli.wording.holds import decided_fields, held_fields
 from tinkbox.model.actions.progress import Progress, in_words
-from tinkbox.model.command_lines import typable
 from tinkbox.model.key_kinds import KeyKind
+from tinkbox.model.reasons import Reason
 from tinkbox.model.workflow import FINAL, State
 from tinkbox.wire.messages.named_machines import machine_name
 
@@ -79,23 +79,26 @@ def _told(stands: Document, program: str) -> Iterator[tuple[str, object]]:
         yield "Action", f"{action}{_action_state(stands)}"
     if far := stands.get("action_progress"):
         yield "Action Progress", in_words(Progress(**far))
-    yield from (_typable(each, identity, program) for each in _hold(stands, program))
+    yield from (_keyed(each, identity) for each in _hold(stands, program))
     failed = stands.get("failed_attempts", stands["failures"])  # earlier releases tell only those that are over
     refused = "overtaken" in stands and RETRY in stands["hint"]
-    hint = "" if refused or stands["state"] == State.STOPPING else stands["hint"]
+    over = stands["state"] in FINAL and stands["state"] != State.SUCCESS
+    # Below stands the same command with its key.
+    twice = over and stands["hint"] == Reason.NON_ZERO_EXIT.hint
+    hint = "" if refused or twice or stands["state"] == State.STOPPING else stands["hint"]
     explained = _explained({**stands, "hint": hint}, failed, sys.maxsize)
-    yield from (_typable(each, identity, program) for each in explained)
+    yield from (_keyed(each, identity) for each in explained)
     key = short(identity)
     found = stands.get("diagnosis")
     if found and found["rule"] != TOLD_ABOVE:
-        yield "Diagnosis", typable(found["cause"], program)
+        yield "Diagnosis", found["cause"]
         yield "", f"{program} doctor {key}: what that rests on, and what to do"
     if stands["state"] == State.STOPPING:
         yield "What Next", f"{program} workflow cancel --force {key}: ends it if its machine is off"
-    if stands["state"] in FINAL and stands["state"] != State.SUCCESS:
+    if over:
         yield "What Next", f"{program} workflow logs {key}: what it printed"
         if later := stands.get("overtaken"):
-            yield _typable(("", f"not to be retried: {later}"), identity, program)
+            yield _keyed(("", f"not to be retried: {later}"), identity)
         elif stands["actions_done"] < stands["actions_total"]:
             yield "", f"{program} workflow retry {key}: once more from this action on"
         else:
@@ -126,10 +129,10 @@ def _action_state(stands: Document) -> str:
     return ": never began" if stands["state"] in FINAL else ": not begun yet"
 
 
-def _typable(field: tuple[str, object], identity: str, program: str) -> tuple[str, object]:
-    """A field with the workflow's id where its text says WORKFLOW, and `program` before the line."""
+def _keyed(field: tuple[str, object], identity: str) -> tuple[str, object]:
+    """A field with the workflow's id where its text says WORKFLOW."""
     title, value = field
-    return title, PLACEHOLDER.sub(short(identity), typable(str(value), program))
+    return title, PLACEHOLDER.sub(short(identity), str(value))
 
 
 def _explained(stands: Document, failed: int, width: int) -> Iterator[tuple[str, object]]:

@@ -5,15 +5,18 @@ from datetime import timedelta
 from pathlib import PurePath
 from typing import Final
 
-from tinkbox.engine.doctor.case import Case, Finding, moment
+from tinkbox.engine.doctor.case import REACHING, Case, Duty, Finding, Stops, moment
+from tinkbox.engine.doctor.rules.engine import own_engine_remedy, what_is_wrong
 from tinkbox.model.diagnosis import Gravity
 from tinkbox.model.duration import show_duration
 from tinkbox.model.sizes import show_size
-from tinkbox.model.text import counted
+from tinkbox.model.text import counted, one_line
 from tinkbox.model.vitals import Attachment, Memory
 
 # Lines of evidence of one finding; the rest is counted.
 _MOST: Final = 8
+_UNCLEAN_TOLD_FOR: Final = timedelta(hours=1)
+_LONGEST: Final = 300  # letters of what others say
 # Less available memory is little, of a host with much of it and with little; half of it is a fault.
 _LITTLE_MEMORY: Final = 256 << 20
 _LITTLE_SHARE: Final = 20
@@ -32,12 +35,13 @@ def interface_gone(case: Case) -> Iterator[Finding]:
         if not each.present:
             yield Finding(
                 gravity=Gravity.FAULT,
-                cause=f"The interface {each.interface} is gone: no machine on it can reach the appliance.",
+                cause=f"The appliance's interface {each.interface} is gone: no machine on it can reach the appliance.",
                 evidence=(f"{moment(case.now)} there is no interface {each.interface}",),
                 remedy=f"`ip link` shows which interfaces there are. Plug the card in again or create {each.interface} anew with "
                 f"{each.address}/{each.prefix}, then `systemctl restart tinkbox`: what listens on an interface is lost with it. If it has another "
                 "name now, write that under `interface:` in tinkbox.yaml first.",
                 subject=each.interface,
+                stops=Stops(duties=REACHING, interface=each.interface),
             )
 
 
@@ -47,7 +51,7 @@ def interface_recreated(case: Case) -> Iterator[Finding]:
         if each.recreated:
             yield Finding(
                 gravity=Gravity.FAULT,
-                cause=f"The interface {each.interface} was created anew: what listens there for DHCP, TFTP, PXE, DNS and syslog is bound to "
+                cause=f"The appliance's interface {each.interface} was created anew: what listens there for DHCP, TFTP, PXE, DNS and syslog is bound to "
                 "the old one, and hears no machine.",
                 evidence=(
                     f"{moment(case.now)} {each.interface} has number {each.index} in `ip link`, and tinkbox listens on {each.bound}",
@@ -55,6 +59,7 @@ def interface_recreated(case: Case) -> Iterator[Finding]:
                 remedy=f"`systemctl restart tinkbox`, when `ip -br addr show {each.interface}` shows {each.address} and its ports or cable "
                 "are back. Netplan, ifup and the reload of a driver create interfaces anew.",
                 subject=each.interface,
+                stops=Stops(duties=REACHING - {Duty.HTTP}, interface=each.interface),
             )
 
 
@@ -64,10 +69,11 @@ def interface_down(case: Case) -> Iterator[Finding]:
         if each.present and not each.up:
             yield Finding(
                 gravity=Gravity.FAULT,
-                cause=f"The interface {each.interface} is down: no machine on it can reach the appliance.",
+                cause=f"The appliance's interface {each.interface} is down: no machine on it can reach the appliance.",
                 evidence=(f"{moment(case.now)} {each.interface} is there, and is not up",),
                 remedy=f"`ip link set {each.interface} up`; `ip -br addr show {each.interface}` must then show {each.address}.",
                 subject=each.interface,
+                stops=Stops(duties=REACHING, interface=each.interface),
             )
 
 
@@ -78,12 +84,13 @@ def address_missing(case: Case) -> Iterator[Finding]:
             has = ", ".join(map(str, sorted(each.addresses))) or "none"
             yield Finding(
                 gravity=Gravity.FAULT,
-                cause=f"The interface {each.interface} lost the address {each.address}, by which machines know the appliance.",
+                cause=f"The appliance's interface {each.interface} lost the address {each.address}, by which machines know it.",
                 evidence=(f"{moment(case.now)} addresses of {each.interface}: {has}",),
                 remedy=f"Give it back: `ip addr add {each.address}/{each.prefix} dev {each.interface}`, and see "
                 "what took it away: NetworkManager, networkd, a DHCP client on that interface. If the address was changed on purpose, "
                 "`systemctl restart tinkbox`.",
                 subject=each.interface,
+                stops=Stops(duties=REACHING, interface=each.interface),
             )
 
 
@@ -93,13 +100,14 @@ def no_carrier(case: Case) -> Iterator[Finding]:
         if each.present and each.up and each.carrier is False:
             yield Finding(
                 gravity=Gravity.SUSPECT,
-                cause=f"The interface {each.interface} has no link: nothing is plugged in, or what is plugged in is off.",
+                cause=f"The appliance's interface {each.interface} has no link: nothing is plugged in, or what is plugged in is off.",
                 evidence=(
                     f"{moment(case.now)} {each.interface} is up, and it has no carrier, or it is a bridge without a port that has one",
                 ),
                 remedy=f"Check the cable and the switch port; for a bridge, `ip link show master {each.interface}` must list a port "
                 "that has a link. A cable straight to one machine has no link while that machine is off.",
                 subject=each.interface,
+                stops=Stops(duties=REACHING, interface=each.interface),
             )
 
 
@@ -114,7 +122,7 @@ def port_unheard(case: Case) -> Iterator[Finding]:
             continue
         yield Finding(
             gravity=Gravity.FAULT,
-            cause=f"This host drops what machines on {each.interface} send to UDP port {each.port} before tinkbox gets it: most likely its "
+            cause=f"The appliance's host drops what machines on {each.interface} send to UDP port {each.port} before tinkbox gets it: most likely its "
             "own firewall.",
             evidence=(
                 f"{moment(each.since)} to {moment(case.now)} {each.frames} packets for port {each.port} came in on {each.interface}",
@@ -124,7 +132,37 @@ def port_unheard(case: Case) -> Iterator[Finding]:
             f"--dport {each.port} -j ACCEPT` opens the port; with ufw `sudo ufw allow in on {each.interface} to any port {each.port} proto "
             "udp`, with firewalld `sudo firewall-cmd --add-service=dhcp`. Open UDP 69 and TCP 80 as well.",
             subject=f"{each.interface} udp {each.port}",
+            stops=Stops(duties=frozenset({Duty.DHCP}), interface=each.interface),
         )
+
+
+def unclean_end(case: Case) -> Iterator[Finding]:
+    """The appliance before this one was not told to end; told for an hour."""
+    before = case.vitals.unclean_end if case.vitals else None
+    if before is None or case.now - case.since > _UNCLEAN_TOLD_FOR:
+        return
+    if before.host_booted:
+        cause = "its host went down with it: power that failed, a reset, or a kernel that crashed"
+        remedy = (
+            "`journalctl -b -1 -n 50` shows what the host said last; `last -x | head` when it went down and came up."
+        )
+    else:
+        cause = (
+            "something ended it while its host ran on: most likely the kernel for lack of memory, a defect, or a person"
+        )
+        remedy = (
+            "`journalctl -k | grep -iE 'oom|killed process'` shows whether the kernel ended it for memory: give the host more, or end "
+            "what need not run there. `journalctl -u tinkbox -n 100` shows what it said last."
+        )
+    yield Finding(
+        gravity=Gravity.SUSPECT,
+        cause=f"tinkbox ended without being told to before its last start: {cause}.",
+        evidence=(
+            f"{moment(before.alive_at)} it gave its last sign of life, of which there is one every half a minute",
+            f"{moment(case.since)} tinkbox was started, and found the mark of one that runs",
+        ),
+        remedy=f"{remedy} This is told for an hour.",
+    )
 
 
 def memory_low(case: Case) -> Iterator[Finding]:
@@ -206,6 +244,7 @@ def osie_damaged(case: Case) -> Iterator[Finding]:
             remedy="Build it again: `tinkbox osie build`, which needs the internet, or copy that folder back from a backup or another "
             "appliance. If it breaks again, look at the disk: `dmesg | grep -i error`.",
             subject=folder,
+            stops=Stops(duties=frozenset({Duty.OSIE}), architecture=architecture),
         )
 
 
@@ -246,6 +285,7 @@ def registry_unusable(case: Case) -> Iterator[Finding]:
             cause="The registry's folders cannot be used as they are: images are missing, or cannot be read.",
             evidence=(f"{moment(case.now)} {why}",),
             remedy="Do what that line says. Until then nothing is freed, and pulls of these images fail.",
+            stops=Stops(duties=frozenset({Duty.REGISTRY})),
         )
 
 
@@ -262,13 +302,28 @@ def database_damaged(case: Case) -> Iterator[Finding]:
         )
 
 
+def operator_socket_gone(case: Case) -> Iterator[Finding]:
+    """The operator door's unix socket was deleted, and could not be made anew: commands on this host reach nothing."""
+    vitals = case.vitals
+    if vitals is None or not vitals.operator_socket:
+        return
+    yield Finding(
+        gravity=Gravity.SUSPECT,
+        cause="The file operator.sock is gone from the data folder and cannot be made anew: commands on this host do not reach the appliance.",
+        evidence=(f"{moment(case.now)} {vitals.operator_socket}",),
+        remedy="Mend what the evidence says; it is then made anew within seconds. Until then TINKBOX_SERVER and TINKBOX_TOKEN reach "
+        "the operator door by TCP.",
+    )
+
+
 def engine_away(case: Case) -> Iterator[Finding]:
     """No container engine where services of workflows run on the appliance."""
-    why = case.vitals.engine if case.vitals else ""
-    if why:
+    trouble = case.vitals.engine if case.vitals else None
+    if trouble is not None:
         yield Finding(
             gravity=Gravity.FAULT,
-            cause="This host's container engine does not answer: services of workflows that run on the appliance are down.",
-            evidence=(f"{moment(case.now)} {why}",),
-            remedy="`systemctl status docker` shows why, `systemctl restart docker` starts it; tinkbox goes on by itself when it answers.",
+            cause=f"{what_is_wrong(trouble)}: services of workflows that run on the appliance are down.",
+            evidence=(f"{moment(case.now)} {one_line(trouble.why, _LONGEST)}",),
+            remedy=own_engine_remedy(trouble),
+            stops=Stops(duties=frozenset({Duty.ENGINE})),
         )

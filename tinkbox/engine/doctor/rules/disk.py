@@ -1,19 +1,24 @@
 """The doctor's rules about the disk of the appliance's data folder."""
 
 from collections.abc import Iterator
+from typing import Final
 
-from tinkbox.engine.doctor.case import Case, Finding, moment
+from tinkbox.engine.doctor.case import Case, Duty, Finding, Stops, moment
 from tinkbox.model.diagnosis import Gravity
 from tinkbox.model.disk_usage import LAST_ROOM, DiskUsage
 from tinkbox.model.sizes import show_size
-from tinkbox.model.text import quoted
+from tinkbox.model.text import counted, quoted
 from tinkbox.model.workflow import State
 
+# With fewer inodes, or a smaller share of all, there is soon no new file.
+_FEW_INODES: Final = 1024
+_FEW_SHARE: Final = 20
 _HANDS_IN = frozenset({State.RUNNING, State.LEAVING, State.HELD})
 
 
 def disk_nearly_full(case: Case) -> Iterator[Finding]:
     """So little room that history is deleted early, or that machines cannot hand in what they did."""
+    yield from _few_inodes(case)
     disk = case.disk
     if disk is None or not disk.nearly_full:
         return
@@ -37,6 +42,23 @@ def disk_nearly_full(case: Case) -> Iterator[Finding]:
     )
 
 
+def _few_inodes(case: Case) -> Iterator[Finding]:
+    """So few inodes that there is soon no new file, however many bytes are free."""
+    inodes = case.vitals.inodes if case.vitals else None
+    if inodes is None or inodes.free >= min(_FEW_INODES, inodes.total // _FEW_SHARE):
+        return
+    free = f", though {show_size(case.disk.free)} are free" if case.disk is not None else ""
+    left = f"has {counted(inodes.free, 'inode')} left" if inodes.free else "has no inode left"
+    yield Finding(
+        gravity=Gravity.FAULT,
+        cause=f"The file system of the data folder {left}{free}: each new file takes one.",
+        evidence=(f"{moment(case.now)} {inodes.free} of {inodes.total} inodes are free",),
+        remedy="Delete files there that are small and many: `df -i` shows the file system, and `sudo du --inodes -x / | sort -n | tail` "
+        "where they are. Or move the data folder to a file system with more inodes.",
+        subject="inodes",
+    )
+
+
 def _how_full(disk: DiskUsage) -> str:
     free = f"{show_size(disk.free)} are free"
     if disk.full:
@@ -50,14 +72,15 @@ def write_refused(case: Case) -> Iterator[Finding]:
     if vitals is None or not vitals.refused_write:
         return
     since = vitals.refused_since or case.now
-    largest = case.disk.largest if case.disk else ()
-    room = f" For room: {largest[0].remedy}." if largest else ""
+    disk = case.disk
+    room = f" For room: {_remedy(disk)}." if disk is not None and disk.nearly_full and disk.largest else ""
     yield Finding(
         gravity=Gravity.FAULT,
-        cause=f"The disk refuses writes since {since:%H:%M:%S} UTC: what machines and people send is not kept.",
+        cause=f"The appliance's disk refuses writes since {since:%H:%M:%S} UTC: what machines and people send is not kept.",
         evidence=(f"{moment(since)} refused for the first time: {vitals.refused_write}",),
-        remedy=f"`df -h` and `df -i` show whether the disk is full, `dmesg | grep -i error` whether it fails.{room} What was refused is "
+        remedy=f"Do what stands there; `df -h`, `df -i` and `dmesg | grep -i error` show more of that disk.{room} What was refused is "
         "sent again by workers on their own; push or load an image again.",
+        stops=Stops(duties=frozenset({Duty.STORE})),
     )
 
 

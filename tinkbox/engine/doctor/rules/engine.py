@@ -7,6 +7,7 @@ from typing import Final
 from tinkbox.engine.doctor.case import ON_APPLIANCE, AwaitedService, Case, Finding, moment
 from tinkbox.engine.doctor.rules.silence import WORKING, lasted, silent_since
 from tinkbox.model.diagnosis import Gravity
+from tinkbox.model.engine_trouble import EngineFault, EngineTrouble
 from tinkbox.model.reasons import Reason, hint
 from tinkbox.model.services import Phase
 from tinkbox.model.text import one_line, quoted, shortened
@@ -81,11 +82,58 @@ def remedy_of(workflow: str, service: AwaitedService) -> str:
 
 def engine_remedy(host: str) -> str:
     """What to do about the engine of a host of services, by what people call that."""
-    there = "On the appliance" if host == ON_APPLIANCE else f"On {host}"
+    goes_on = "The service goes on by itself when it answers."
+    if host == ON_APPLIANCE:
+        return f"`tinkbox doctor` says what is wrong with the appliance's container engine, and what to do. {goes_on}"
     return (
-        f"{there}: `systemctl status docker` shows why its container engine does not answer, `systemctl restart docker` starts it. "
-        "The service goes on by itself when it answers."
+        f"On {host}: `systemctl status docker` shows why its container engine does not answer, `systemctl restart docker` starts it. "
+        f"{goes_on}"
     )
+
+
+def what_is_wrong(trouble: EngineTrouble) -> str:
+    """What keeps the appliance from its own engine, as the beginning of a sentence."""
+    match trouble.fault:
+        case EngineFault.NO_SOCKET:
+            return f"The setting `docker` names {trouble.url}, and there is no such socket on this host"
+        case EngineFault.NOT_A_SOCKET:
+            return f"The setting `docker` names {trouble.url}, which is no socket"
+        case EngineFault.NO_RIGHT:
+            return f"tinkbox has no right to use the container engine at {trouble.url}"
+        case EngineFault.REFUSED:
+            return f"No container engine listens at {trouble.url}"
+        case EngineFault.SILENT:
+            return "This host's container engine does not answer"
+
+
+def own_engine_remedy(trouble: EngineTrouble) -> str:
+    """What to do about it."""
+    starts = "`systemctl status docker` shows why, `systemctl restart docker` starts it"
+    goes_on = "tinkbox goes on by itself when it answers"
+    match trouble.fault:
+        case EngineFault.NO_SOCKET | EngineFault.NOT_A_SOCKET if trouble.others:
+            return (
+                f"An engine's socket is {trouble.others[0]}: write `docker: {trouble.others[0]}` into tinkbox.yaml, then "
+                "`systemctl restart tinkbox`."
+            )
+        case EngineFault.NO_SOCKET | EngineFault.NOT_A_SOCKET:
+            return (
+                f"`systemctl status docker` shows whether an engine is installed and runs: start or install it; {goes_on}. If its socket is "
+                "elsewhere, write that into tinkbox.yaml, such as `docker: unix:///var/run/docker.sock`, then `systemctl restart tinkbox`."
+            )
+        case EngineFault.NO_RIGHT:
+            return (
+                "Let tinkbox's user use it. In the folder of the release: `install -D -m 644 systemd/services.conf "
+                "/etc/systemd/system/tinkbox.service.d/services.conf`, `systemctl daemon-reload` and `systemctl restart tinkbox`. Who may use "
+                "an engine is as good as root on its host (docs/security.md)."
+            )
+        case EngineFault.REFUSED if not trouble.url.startswith("unix://"):
+            return (
+                f"Start the engine there; {goes_on}. If the address is wrong, correct `docker:` in tinkbox.yaml, then `systemctl "
+                "restart tinkbox`."
+            )
+        case EngineFault.REFUSED | EngineFault.SILENT:
+            return f"{starts}; {goes_on}."
 
 
 def _short(text: str) -> str:

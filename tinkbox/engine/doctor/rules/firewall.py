@@ -1,13 +1,31 @@
-"""The doctor's rule about the rules of this host's own firewall."""
+"""The doctor's rules about this host's own firewall: what it drops on the way in and out, and what it diverts."""
 
+import re
 from collections.abc import Iterator, Sequence
+from typing import Final
 
-from tinkbox.engine.doctor.case import Case, Finding, moment
+from tinkbox.engine.doctor.case import Case, Finding, Stops, duties_of, moment
 from tinkbox.model.diagnosis import Gravity
-from tinkbox.model.vitals import ShutPort
+from tinkbox.model.host_vitals import HostVitals, RefusedReplies
+from tinkbox.model.text import counted
+from tinkbox.model.vitals import ShutPort, TakenPort
 
 # These keep what is typed.
-_KEEPING = ("ufw", "firewalld")
+_KEEPING: Final = ("ufw", "firewalld")
+# Who makes chains that divert ports, by what these are called, and what shows for whom; with the port and the protocol in their places.
+_PUBLISHERS: Final = (
+    (
+        re.compile("docker", re.IGNORECASE),
+        "a container of Docker",
+        "`docker ps --filter publish={port}/{protocol}` names the container",
+    ),
+    (
+        re.compile("NETAVARK|CNI-"),
+        "a container of Podman or Kubernetes",
+        "`podman ps` or `crictl ps` names the container",
+    ),
+    (re.compile("KUBE-"), "a service of Kubernetes", "`kubectl get services -A` names the service"),
+)
 
 
 def port_shut(case: Case) -> Iterator[Finding]:
@@ -15,15 +33,95 @@ def port_shut(case: Case) -> Iterator[Finding]:
     by_cause: dict[tuple[str, str, str], list[ShutPort]] = {}
     for each in case.vitals.shut_ports if case.vitals else ():
         by_cause.setdefault((each.interface, each.firewall, each.why), []).append(each)
-    for (interface, firewall, why), shut in by_cause.items():
-        lasts = "" if firewall in _KEEPING else " It lasts until the next restart: add it where your rules are kept."
+    for (interface, _, why), shut in by_cause.items():
         yield Finding(
             gravity=Gravity.FAULT,
-            cause=f"This host's own firewall drops what machines on {interface} send to {_named(shut)}.",
+            cause=f"The appliance's own firewall drops what machines on {interface} send to {_named(shut)}.",
             evidence=(f"{moment(case.now)} {why}",),
-            remedy=f"`{_opening(shut)}`{'.' if not lasts else ' lets them through.'}{lasts}",
+            remedy=_letting(shut),
             subject=f"{interface} {why}",
+            stops=Stops(duties=duties_of(each.asked for each in shut), interface=interface),
         )
+
+
+def port_taken(case: Case) -> Iterator[Finding]:
+    """Ports of which this host diverts all that machines send."""
+    for each in case.vitals.taken_ports if case.vitals else ():
+        publisher = next((known for known in _PUBLISHERS if known[0].search(each.chain)), None)
+        by = f" ({publisher[1]} has that port)" if publisher else ""
+        yield Finding(
+            gravity=Gravity.FAULT,
+            cause=f"What machines on {each.interface} send to {each.protocol.upper()} port {each.port} ({each.asked}) does not reach "
+            f"tinkbox: the appliance's host diverts it to {_target(each)}{by}.",
+            evidence=(f"{moment(case.now)} {each.why}",),
+            remedy=_giving_back(each, publisher[2].format(port=each.port, protocol=each.protocol) if publisher else ""),
+            subject=f"{each.interface} {each.protocol} {each.port}",
+            stops=Stops(duties=duties_of([each.asked]), interface=each.interface),
+        )
+
+
+def _target(taken: TakenPort) -> str:
+    address, _, port = taken.to.partition(":")
+    if address and port:
+        return taken.to
+    return address or (f"its port {port}" if port else "another address")
+
+
+def _giving_back(taken: TakenPort, names: str) -> str:
+    if names:
+        return (
+            f"{names}. Have it publish another port, or that port on an address of this host alone that machines do not use, as "
+            f"`-p 127.0.0.1:{taken.port}:{taken.port}/{taken.protocol}` does."
+        )
+    return f"`{taken.gives_back}` takes the rule away. It may come back with the next restart: take it away where your rules are kept."
+
+
+def replies_refused(case: Case) -> Iterator[Finding]:
+    """Replies to machines that this host does not let out: what its rules say, and what the kernel said when one was sent."""
+    vitals = case.vitals
+    refused = (
+        {(each.interface, each.what): each for each in (vitals.host or HostVitals()).refused_replies} if vitals else {}
+    )
+    by_cause: dict[tuple[str, str, str], list[ShutPort]] = {}
+    for shut in vitals.shut_replies if vitals else ():
+        by_cause.setdefault((shut.interface, shut.firewall, shut.why), []).append(shut)
+    for (interface, _, why), ports in by_cause.items():
+        whats = sorted({each.asked for each in ports})
+        known = [refused.pop((interface, each)) for each in whats if (interface, each) in refused]
+        yield Finding(
+            gravity=Gravity.FAULT,
+            cause=f"The appliance's host does not let {_listed(whats)} replies out on {interface}: its own firewall drops them, so machines get "
+            "no answer.",
+            evidence=(*(_times(case, each) for each in known), f"{moment(case.now)} {why}"),
+            remedy=_letting(ports),
+            subject=f"{interface} {whats[0]}",
+            stops=Stops(duties=duties_of(whats), interface=interface),
+        )
+    for each in refused.values():
+        yield Finding(
+            gravity=Gravity.FAULT,
+            cause=f"The appliance's host does not let {each.what} replies out on {each.interface}, most likely by its own firewall: machines "
+            "get no answer.",
+            evidence=(_times(case, each),),
+            remedy="`sudo iptables -S OUTPUT` and `sudo nft list ruleset` show the rules for what goes out. Take the one away that drops it, "
+            f"or put one before it: `sudo iptables -I OUTPUT -o {each.interface} -j ACCEPT`.",
+            subject=f"{each.interface} {each.what}",
+            stops=Stops(duties=duties_of([each.what]), interface=each.interface),
+        )
+
+
+def _times(case: Case, refused: RefusedReplies) -> str:
+    return (
+        f"{moment(refused.since)} to {moment(case.now)} {counted(refused.times, 'time')} the kernel refused a reply ({refused.error}), "
+        f"the last one to {refused.to}"
+    )
+
+
+def _letting(shut: Sequence[ShutPort]) -> str:
+    """What lets the packets of these ports through, and for how long."""
+    if shut[0].firewall in _KEEPING:
+        return f"`{_opening(shut)}`."
+    return f"`{_opening(shut)}` lets them through. It lasts until the next restart: add it where your rules are kept."
 
 
 def _by_protocol(shut: Sequence[ShutPort]) -> dict[str, list[ShutPort]]:
@@ -38,9 +136,12 @@ def _named(shut: Sequence[ShutPort]) -> str:
     groups = []
     for protocol, those in _by_protocol(shut).items():
         each = [f"{one.port} ({one.asked})" if one.asked else str(one.port) for one in those]
-        ports = " and ".join(filter(None, (", ".join(each[:-1]), each[-1])))
-        groups.append(f"{protocol.upper()} port{'s' if len(each) > 1 else ''} {ports}")
+        groups.append(f"{protocol.upper()} port{'s' if len(each) > 1 else ''} {_listed(each)}")
     return " and ".join(groups)
+
+
+def _listed(names: Sequence[str]) -> str:
+    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
 def _opening(shut: Sequence[ShutPort]) -> str:
@@ -52,19 +153,19 @@ def _opening(shut: Sequence[ShutPort]) -> str:
 def _joint(shut: Sequence[ShutPort]) -> str:
     """The command for the first one, made to open all these of one protocol."""
     first = shut[0]
-    if len(shut) == 1:
-        return first.opens
+    # Replies by TFTP come from any port: what lets these out lets all others out as well.
+    every = next((each for each in shut if not re.search(rf"port[ =]{each.port}\b", each.opens)), None)
+    if len(shut) == 1 or every:
+        return (every or first).opens
     numbers = [str(each.port) for each in shut]
     spellings = {
-        "iptables": (f"--dport {first.port} ", f"-m multiport --dports {','.join(numbers)} "),
-        "nft": (f" dport {first.port} ", f" dport {{ {', '.join(numbers)} }} "),
-        "ufw": (f" port {first.port} ", f" port {','.join(numbers)} "),
-        "firewalld": (
-            f"--add-port={first.port}/{first.protocol}",
-            " ".join(f"--add-port={each}/{first.protocol}" for each in numbers),
-        ),
+        "iptables": (r"--([ds]port) \d+ ", rf"-m multiport --\1s {','.join(numbers)} "),
+        "nft": (r" ([ds]port) \d+ ", rf" \1 {{ {', '.join(numbers)} }} "),
+        "ufw": (r" port \d+ ", f" port {','.join(numbers)} "),
+        "firewalld": (r"--add-port=\d+/\w+", " ".join(f"--add-port={each}/{first.protocol}" for each in numbers)),
     }
-    one, all_ = spellings.get(first.firewall, ("", ""))
-    if one and one in first.opens:
-        return first.opens.replace(one, all_, 1)
+    if first.firewall in spellings:
+        joint, made = re.subn(*spellings[first.firewall], first.opens, count=1)
+        if made:
+            return joint
     return " && ".join(each.opens for each in shut)

@@ -1,16 +1,21 @@
 """The doctor's rules about this host's network, and about what else uses the appliance's address or place (`model.host_vitals`)."""
 
+from collections import Counter
 from collections.abc import Iterator
+from ipaddress import IPv4Address
 from typing import Final
 
-from tinkbox.engine.doctor.case import Case, Finding, moment
+from tinkbox.engine.doctor.case import REACHING, Case, Duty, Finding, Stops, moment
 from tinkbox.model.diagnosis import Gravity
-from tinkbox.model.host_vitals import HostVitals
+from tinkbox.model.hardware import MacAddress
+from tinkbox.model.host_vitals import MOST_APPLIANCES, HostVitals, StrayRoute
 from tinkbox.model.text import counted
+from tinkbox.model.vitals import Attachment
 
 # Bytes: what firmware, its loaders and our TFTP take for granted of an Ethernet.
 _MTU: Final = 1500
-_MOST_APPLIANCES: Final = 4  # that are named
+_NAMED_APPLIANCES: Final = 4
+_NAMED_MACS: Final = 3  # the newest
 
 
 def _host(case: Case) -> HostVitals:
@@ -19,15 +24,31 @@ def _host(case: Case) -> HostVitals:
 
 def address_taken(case: Case) -> Iterator[Finding]:
     """Another host that has the appliance's address."""
+    answered: dict[tuple[str, IPv4Address], list[MacAddress]] = {}
     for each in _host(case).taken:
+        answered.setdefault((each.interface, each.address), []).append(each.mac)
+    for (interface, address), macs in answered.items():
+        newest, others = macs[-1], len(macs) - 1
+        who = (
+            f"Another host ({newest}) has"
+            if not others
+            else f"Other hosts ({newest} and {counted(others, 'other')}) have"
+        )
         yield Finding(
             gravity=Gravity.FAULT,
-            cause=f"Another host ({each.mac}) has the appliance's address {each.address} on {each.interface}: machines reach now one, now "
-            "the other.",
-            evidence=(f"{moment(case.now)} {each.mac} answered ARP for {each.address} on {each.interface}",),
-            remedy=f"Find the host and give it another address: the switch's table of MAC addresses names the port of {each.mac}, and "
-            f"`arping -D -c 2 -I {each.interface} {each.address}` shows whether it still answers.",
-            subject=f"{each.interface} {each.address}",
+            cause=f"{who} the appliance's address {address} on {interface}: machines reach now one, now the other.",
+            evidence=(
+                *(f"{moment(case.now)} {mac} answered ARP for {address} on {interface}" for mac in macs[-_NAMED_MACS:]),
+                *(
+                    [f"{len(macs)} MACs answered it one after the other, and one host can answer with many"]
+                    if others
+                    else []
+                ),
+            ),
+            remedy=f"Find the host and give it another address: the switch's table of MAC addresses names the port of {newest}, and "
+            f"`arping -D -c 2 -I {interface} {address}` shows whether it still answers.",
+            subject=f"{interface} {address}",
+            stops=Stops(duties=REACHING, interface=interface),
         )
 
 
@@ -41,14 +62,20 @@ def other_appliance(case: Case) -> Iterator[Finding]:
         return
     first = found[0]
     also = " with the same address" if first.address == case.address else ""
-    more = f", and {counted(len(found) - 1, 'other')} like it" if len(found) > 1 else ""
+    crowded = [each for each, number in Counter(each.interface for each in found).items() if number > MOST_APPLIANCES]
+    number = f"{'at least ' if crowded else ''}{counted(len(found) - 1, 'other')}"
+    more = f", and {number} like it" if len(found) > 1 else ""
     yield Finding(
         gravity=Gravity.SUSPECT,
         cause=f"Another tinkbox, at {first.address} (MAC {first.mac}), serves this network too{also}{more}.",
         evidence=(
             *(
                 f"{moment(each.at)} {each.mac} at {each.address} asked on {each.interface} who else answers DHCP, or answered our question"
-                for each in found[:_MOST_APPLIANCES]
+                for each in found[:_NAMED_APPLIANCES]
+            ),
+            *(
+                f"more than {MOST_APPLIANCES} were heard on {each}, so not all of them are counted; those that came first are named"
+                for each in crowded
             ),
             "that is how appliances know each other, and any host on the network can send it",
         ),
@@ -72,7 +99,7 @@ def netmask_changed(case: Case) -> Iterator[Finding]:
             has = ", ".join(map(str, sorted(link.networks)))
             yield Finding(
                 gravity=Gravity.FAULT,
-                cause=f"{subnet.network} is not on the interface {link.interface} any more, and machines get addresses there: they "
+                cause=f"{subnet.network} is not on the appliance's interface {link.interface} any more, and machines get addresses there: they "
                 "cannot be reached.",
                 evidence=(
                     f"{moment(case.now)} networks of {link.interface}: {has or 'none'}; tinkbox serves {subnet.network}",
@@ -81,7 +108,69 @@ def netmask_changed(case: Case) -> Iterator[Finding]:
                 f"`ip -br addr show {link.interface}` shows what else to take away. Write it where this host's network is configured. If "
                 "the network was changed on purpose, `systemctl restart tinkbox`.",
                 subject=f"{link.interface} {subnet.network}",
+                stops=Stops(duties=REACHING, interface=link.interface),
             )
+
+
+def leads_elsewhere(case: Case) -> Iterator[Finding]:
+    """Routes that lead what is for machines on an interface to another one: told by where they lead."""
+    whole = {each.interface for each in case.vitals.attachments if _is_whole(case, each)} if case.vitals else set[str]()
+    found: dict[tuple[str, str, str], list[StrayRoute]] = {}
+    for each in _host(case).stray_routes:
+        if each.interface in whole:
+            found.setdefault((each.interface, str(each.network), each.through or each.why), []).append(each)
+    for (interface, network, there), strays in found.items():
+        first, others = strays[0], len(strays) - 1
+        where = f"leave through {first.through}" if first.through else "go nowhere"
+        more = f" and to {others} more address{'es' if others > 1 else ''} in {network}" if others else ""
+        twin = f": {first.through} has an address in {network} too" if first.twin else ""
+        way = first.route or (f"dev {first.through}" if first.through else first.why)
+        yield Finding(
+            gravity=Gravity.SUSPECT if first.twin and not first.refused else Gravity.FAULT,
+            cause=f"Replies to {first.address}{more} {where}, not through {interface}, where the machine is{twin}.",
+            evidence=(
+                f"{moment(case.now)} `ip route get {first.address} from {first.ours}`: {way}",
+                *(
+                    [
+                        f"this host drops what {first.address} sends on {interface}: its reverse path filtering is strict (rp_filter)"
+                    ]
+                    if first.refused
+                    else []
+                ),
+            ),
+            remedy=_back(first),
+            subject=f"{interface} {network} {there}",
+            stops=Stops(duties=frozenset({Duty.TFTP, Duty.HTTP}), interface=interface),
+        )
+
+
+def _is_whole(case: Case, attached: Attachment) -> bool:
+    """Whether an interface is as it should be: else the routes are gone as well, and that is told as what is wrong."""
+    subnets = [each.network for each in case.subnets if each.interface == attached.interface]
+    networks = [each for link in _host(case).links if link.interface == attached.interface for each in link.networks]
+    return (
+        attached.up
+        and attached.carrier is not False
+        and attached.address in attached.addresses
+        and all(any(one.subnet_of(each) for each in networks) for one in subnets)
+    )
+
+
+def _back(stray: StrayRoute) -> str:
+    """What leads it back to its interface."""
+    if stray.twin:
+        return (
+            f"If {stray.through} is plugged into another network, give it an address of another one; `ip -br addr show {stray.through}` "
+            f"shows what it has. If both are plugged into the same network, take the address of {stray.through} away, or replies go out "
+            "by the wrong one."
+        )
+    named = f"`ip route get {stray.address} from {stray.ours}` shows the way, "
+    if not stray.route or stray.route.startswith("default"):
+        return f"{named}`ip rule` and `ip route show table all` show what leads there: take that away."
+    return (
+        f"{named}`ip route del {stray.route}` takes it back. Whatever made the route (a VPN, a network of containers, this host's network "
+        f"configuration) makes it again: have that use other addresses than {stray.network}."
+    )
 
 
 def mtu_small(case: Case) -> Iterator[Finding]:
@@ -97,25 +186,6 @@ def mtu_small(case: Case) -> Iterator[Finding]:
                 "more, set the same MTU for machines on its switches or tunnels.",
                 subject=each.interface,
             )
-
-
-def replies_refused(case: Case) -> Iterator[Finding]:
-    """Replies to machines that this host does not let out."""
-    for each in _host(case).refused_replies:
-        yield Finding(
-            gravity=Gravity.FAULT,
-            cause=f"This host does not let {each.what} replies out on {each.interface}, most likely by its own firewall: machines get no "
-            "answer.",
-            evidence=(
-                (
-                    f"{moment(each.since)} to {moment(case.now)} {counted(each.times, 'time')} the kernel refused a reply "
-                    f"({each.error}), the last one to {each.to}"
-                ),
-            ),
-            remedy="`sudo iptables -S OUTPUT` and `sudo nft list ruleset` show the rules for what goes out. Take the one away that drops it, "
-            f"or put one before it: `sudo iptables -I OUTPUT -o {each.interface} -j ACCEPT`.",
-            subject=f"{each.interface} {each.what}",
-        )
 
 
 def database_gone(case: Case) -> Iterator[Finding]:
@@ -134,9 +204,10 @@ def database_gone(case: Case) -> Iterator[Finding]:
     )
     yield Finding(
         gravity=Gravity.FAULT,
-        cause=f"The database's file was {what} while tinkbox runs: nothing is written any more, so that nothing is lost unseen.",
+        cause=f"The file of the appliance's database was {what} while tinkbox runs: nothing is written any more, so that nothing is lost unseen.",
         evidence=(
             f"{moment(case.now)} {lost.path} {'is another file than the open one' if lost.replaced else 'is not there'}",
         ),
         remedy=rescue,
+        stops=Stops(duties=frozenset({Duty.STORE})),
     )

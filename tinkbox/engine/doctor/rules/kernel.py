@@ -1,7 +1,8 @@
 """The doctor's rules about what a machine's kernel says while an action runs.
 
 Whoever is root on the machine can write into its kernel's log, and any host can send syslog in a machine's name.  So its words
-stand in quotes and are bounded, and of a workflow that is over they are suspect at most: its worker told how it ended.
+stand in quotes and are bounded, and of a workflow that is over they are suspect at most: its worker told how it ended.  What they
+are worth while it runs is `Rule.by_syslog`.
 """
 
 import re
@@ -58,6 +59,7 @@ def out_of_memory(case: Case) -> Iterator[Finding]:
         if limited
         else "Give the machine more memory, or let the action write to a disk: in the OSIE all that is not written to a disk lives "
         "in memory, images and /workflow too.",
+        subject=KERNEL,
     )
 
 
@@ -90,6 +92,7 @@ def firmware_asked_for(case: Case) -> Iterator[Finding]:
         cause=f"The driver {quoted(first['driver'], 30)} asked {_while(case)} for firmware that is not in the OSIE: {quoted(first['file'])}.",
         evidence=_said(each for each, _ in wanted),
         remedy="`tinkbox osie build` puts firmware of Debian's packages into the OSIE; then boot the machine again.",
+        subject=KERNEL,
     )
 
 
@@ -101,6 +104,7 @@ def too_hot(case: Case) -> Iterator[Finding]:
             cause=f"The machine is too hot {_while(case)}, so its processor is slowed down.",
             evidence=_said(lines),
             remedy="See to its fans, its airflow and the room's temperature.",
+            subject=KERNEL,
         )
 
 
@@ -112,6 +116,7 @@ def hardware_error(case: Case) -> Iterator[Finding]:
             cause=f"The machine's hardware reports errors {_while(case)}: processor, memory or bus.",
             evidence=_said(lines),
             remedy="Read its management controller's event log, and test its memory; what these lines name has to be replaced.",
+            subject=KERNEL,
         )
 
 
@@ -126,6 +131,7 @@ def hung_task(case: Case) -> Iterator[Finding]:
             "mostly a disk or a network file system does not answer.",
             evidence=_said(each for each, _ in matches),
             remedy="See to the disk that the action uses; lines about it stand in `tinkbox hardware get`.",
+            subject=KERNEL,
         )
 
 
@@ -136,11 +142,12 @@ def kernel_panic(case: Case) -> Iterator[Finding]:
         goes_on = contact is not None and contact > lines[-1].at
         yield Finding(
             gravity=Gravity.SUSPECT if goes_on else _gravity(case),
-            cause=f"The machine's kernel said that it crashed {_while(case)}, and its worker was in touch since."
+            cause=f"The machine's kernel crashed {_while(case)}. Its worker was in touch since."
             if goes_on
             else f"The machine's kernel crashed {_while(case)}. It boots again after 30 seconds.",
             evidence=(*_said(lines), *([f"{moment(contact)} its worker was in touch"] if contact and goes_on else [])),
             remedy="Look at its console for the rest. Memory that ran out and faulty hardware are likelier than the kernel.",
+            subject=KERNEL,
         )
 
 

@@ -148,7 +148,7 @@ def address_outside(case: Case) -> Iterator[Finding]:
                 gravity=Gravity.FAULT,
                 cause=f"The machine has the address {address}, which lies in none of our networks ({networks}).",
                 evidence=(_taken(seen) if seen.stage is Stage.OTHER_SERVER else line(seen),),
-                remedy=f"See who gave it (tinkbox doctor without a MAC asks); if {address} is right, and a router leads "
+                remedy=f"See who gave it (`tinkbox doctor` without a MAC asks); if {address} is right, and a router leads "
                 "here, name its network under dhcp.subnets in tinkbox.yaml.",
             )
 
@@ -212,7 +212,7 @@ def too_many_unknown(case: Case) -> Iterator[Finding]:
     way = f"the relay {told.relay}" if told.relay else "a network of the appliance itself"
     yield Finding(
         gravity=Gravity.SUSPECT,
-        cause=f"More unknown machines ask than are noted: {counted(told.times, 'question')} of such machines went unnoted since "
+        cause=f"More unknown machines ask than are noted: {counted(told.times, 'time')} one was forgotten or went unnoted since "
         f"{moment(told.since)} UTC.",
         evidence=(f"{moment(told.newest)} the newest of them, {told.mac}, came by {way}",),
         remedy="A host probably invents MACs: the switch's table of MAC addresses shows many behind one port. Take that port off "

@@ -47,7 +47,7 @@ def wrong_mac(case: Case) -> Iterator[Finding]:
             f"management controller. The command lets that card have {near.key}'s workflow, and any host can ask with a MAC like it."
         )
         mend = (
-            f"Type `{edit}`, then boot it again. {check}"
+            f"Type `{edit} --force`, then boot it again. {check}"
             if sure
             else f"If it is: type `{edit} --remove-mac {known} --force`, or without `--remove-mac {known}` when it has both "
             f"cards; then boot it again. {check} If it is another machine: `tinkbox hardware add {unknown} --name NAME`."

@@ -7,15 +7,16 @@ from ipaddress import IPv4Address
 from tinkbox.engine.doctor.case import Case, Finding, Lent, line, moment, of, text
 from tinkbox.engine.doctor.rules.loader import FIRMWARE, SCRIPTED, architecture
 from tinkbox.engine.doctor.rules.pairing import is_paired
+from tinkbox.engine.doctor.rules.silence import WORKING
 from tinkbox.model.boot import DECISIONS, Asker, Silence, Stage
 from tinkbox.model.diagnosis import Gravity
-from tinkbox.model.hardware import MacAddress
 from tinkbox.model.journal import SHOWN, summary
 from tinkbox.model.session import TicketRefusal
 from tinkbox.model.sightings import Sighting
 from tinkbox.model.text import quoted
 
 _BOOT_AGAIN = "Boot the machine again, or give its worker a new credential (`tinkbox hardware credential {mac}`)."
+_CREDENTIAL = "`tinkbox hardware credential"
 _WHO = "another host of the network asked for it, or two workers were started with one credential"
 # What a refused boot ticket means, and what to do, by why it was refused.
 TICKETS: Mapping[str, tuple[str, str]] = {
@@ -228,7 +229,7 @@ def no_address(case: Case) -> Iterator[Finding]:
             why, evidence = "it asks from a network that is not configured", (f"its relay is at {relay}", *networks)
             remedy = "Name the network behind that relay under dhcp.subnets in tinkbox.yaml."
         elif case.lent is not None:
-            yield _is_lent(seen, case.lent, case.mac)
+            yield _is_lent(case, seen, case.lent)
             continue
         elif case.interface is not None and case.interface.address is not None:
             address = case.interface.address
@@ -311,7 +312,7 @@ def ticket_refused(case: Case) -> Iterator[Finding]:
                 cause="A person revoked the credentials of this machine, so the worker that was there was refused.",
                 evidence=(line(revoked[-1]), f"{line(seen)}, at {text(seen, 'address')}"),
                 remedy="Boot the machine again, or start its worker with the credential that `--rotate` printed "
-                f"(`tinkbox hardware credential {case.mac or 'MAC'}` makes another).",
+                f"(`tinkbox hardware credential {case.mac or 'MAC'}` makes another).{_costs(case)}",
             )
             continue
         cause, remedy = TICKETS.get(why, (f"A boot ticket of this machine was refused: {why}.", _BOOT_AGAIN))
@@ -329,8 +330,20 @@ def ticket_refused(case: Case) -> Iterator[Finding]:
                 *(f"shown: {each}" for each in sorted(tpms)[:MOST_TPMS]),
             ),
             remedy=remedy.format(mac=case.mac or "MAC", tpm=text(seen, "tpm") or "SHA256")
+            + (_costs(case) if _CREDENTIAL in remedy else "")
             + (" This is told for a day, or until you have done so." if why in ALARMS else ""),
         )
+
+
+def _costs(case: Case) -> str:
+    """What a new credential, or a boot, does to the action that runs on the machine, as a sentence; empty where none does."""
+    work = case.work
+    if work is None or work.action_state not in WORKING:
+        return ""
+    return (
+        f" {work.action} runs on the machine now: a credential that is rotated, another worker and a boot each end it as WorkerLost, "
+        f"and `tinkbox workflow retry {work.id[:8]}` repeats it, if that is safe. Let it end first where you can."
+    )
 
 
 def asked_in_its_name(case: Case) -> Iterator[Finding]:
@@ -363,8 +376,10 @@ def no_program(case: Case) -> Iterator[Finding]:
         )
 
 
-def _is_lent(seen: Sighting, lent: Lent, mac: MacAddress | None) -> Finding:
+def _is_lent(case: Case, seen: Sighting, lent: Lent) -> Finding:
     """The machine's own address is lent to another one."""
+    # A workflow that is not over knows the machine by its address.
+    forced = " --force" if case.waited_since is not None else ""
     holder = f"{lent.name} ({lent.mac})" if lent.name else f"an unknown machine ({lent.mac})"
     return Finding(
         gravity=Gravity.FAULT,
@@ -375,7 +390,7 @@ def _is_lent(seen: Sighting, lent: Lent, mac: MacAddress | None) -> Finding:
             f"the pool lent {lent.address} to {lent.mac} until {moment(lent.until)}",
         ),
         remedy=f"Boot the machine again after {moment(lent.until)}: by then the address is free. It is free sooner when {lent.mac} "
-        f"is restarted or asks for more time. Or reserve another: `tinkbox hardware edit {mac or 'MACHINE'} --address IP`.",
+        f"is restarted or asks for more time. Or reserve another: `tinkbox hardware edit {case.mac or 'MACHINE'} --address IP{forced}`.",
     )
 
 

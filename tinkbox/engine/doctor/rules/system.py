@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from tinkbox.engine.doctor.case import Case, Finding, line, moment, number, of, sized, text
+from tinkbox.engine.doctor.case import Case, Duty, Finding, Stops, line, moment, number, of, sized, text
 from tinkbox.engine.doctor.rules.kernel import SENT_BY
 from tinkbox.engine.doctor.rules.loader import ARM, X86, architecture
 from tinkbox.engine.machines.boot_plan import MAX_BOOTS
@@ -51,6 +51,8 @@ _OSIE_REMEDIES = {
 }
 # Seconds after which trouble counts that may pass by itself: another credential is asked for, a network comes late.
 _OSIE_PASSING = {"credential": 20.0, "network": _OSIE_STARTS_WITHIN}
+_SCREEN = "Look at its screen when it boots the next time: that shows where it ends."
+_NO_OSIE = Stops(duties=frozenset({Duty.OSIE}))
 # What an OSIE can be built for.
 _OSIES = ("x86_64", "aarch64")
 _NAMES = {"x86_64": X86, "amd64": X86, "aarch64": ARM, "arm64": ARM}
@@ -67,6 +69,7 @@ def no_osie(case: Case) -> Iterator[Finding]:
                 cause=f"The OSIE cannot be used, so machines that are to boot get no kernel: {_first(case.osie_trouble)}.",
                 evidence=(case.osie_trouble,),
                 remedy=f"{_then(case.osie_trouble)}Or copy the folder osie back from a backup or from another appliance.",
+                stops=_NO_OSIE,
             )
         return
     if case.mac is None:
@@ -77,6 +80,7 @@ def no_osie(case: Case) -> Iterator[Finding]:
                 evidence=(evidence,),
                 remedy="Run `tinkbox osie build` on the appliance, which needs the internet, or copy the folder osie of its data folder "
                 "back from a backup or from another appliance.",
+                stops=_NO_OSIE,
             )
         return
     if case.surveyed and not case.osie:
@@ -289,16 +293,25 @@ def boot_loop(case: Case) -> Iterator[Finding]:
             vain.insert(0, boot)
     if not case.parked and len(vain) < MAX_BOOTS:
         return
-    evidence = [f"{moment(boot[0].at)} a boot that ended with: {line(boot[-1])}" for boot in vain[-MAX_BOOTS:]]
+    # One that is parked is told so at every boot from then on: those before tell where it ends.
+    ended = [boot for boot in vain if not of(boot, Stage.PARKED)][-MAX_BOOTS:]
+    told = ended or vain[-MAX_BOOTS:]
+    evidence = [f"{moment(boot[0].at)} a boot that ended with: {line(boot[-1])}" for boot in told]
     if case.parked:
         evidence.append(f"parked: {case.parked}")
     yield Finding(
         gravity=Gravity.FAULT,
-        cause="The machine boots again and again without getting anywhere.",
+        cause=f"The machine boots again and again without getting anywhere{_where_it_ends(ended)}.",
         evidence=tuple(evidence),
-        remedy="What stands beside this says why it ends where it does. When that is mended, push its hardware again or "
-        "create a new workflow: a machine that is parked then boots.",
+        remedy=f"{_look_at(ended[-1]) if ended else _SCREEN} When that is mended, push its hardware again or create a new workflow: a "
+        "machine that is parked then boots.",
     )
+
+
+def _where_it_ends(boots: list[tuple[Sighting, ...]]) -> str:
+    """Where all these boots ended; empty where they ended at several stages."""
+    stages = {boot[-1].stage for boot in boots}
+    return f", and each time the last that was seen of it was: {stages.pop()}" if len(stages) == 1 else ""
 
 
 def never_seen(case: Case) -> Iterator[Finding]:
@@ -354,7 +367,7 @@ def _look_at(boot: tuple[Sighting, ...]) -> str:
     """What to look at when a boot stays where it is."""
     asked = of(boot, Stage.DISCOVER)
     is_ipxe = bool(asked) and text(asked[-1], "asker") == Asker.IPXE
-    return LOOK_AT_IPXE if is_ipxe and boot[-1].stage is Stage.LEASED else LOOK_AT[boot[-1].stage]
+    return LOOK_AT_IPXE if is_ipxe and boot[-1].stage is Stage.LEASED else LOOK_AT.get(boot[-1].stage, _SCREEN)
 
 
 def _sent_to_disk(case: Case) -> Iterator[tuple[Sighting, Sighting]]:

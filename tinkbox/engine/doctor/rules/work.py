@@ -27,14 +27,29 @@ def image_missing(case: Case) -> Iterator[Finding]:
     if work is None or work.state in FINAL:
         return
     for problem in work.images[:MOST_IMAGES]:
-        what, _, way_out = problem.partition(": ")
+        what, way_out = _seen_and_to_do(problem)
         yield Finding(
             gravity=Gravity.FAULT,
             cause=f"Workflow {quoted(work.name)} cannot have an image that it needs: {what}.",
-            evidence=(problem, _stands(case, work)),
+            evidence=(f"{moment(case.now)} the registry was asked: {what}", _stands(case, work)),
             remedy=_sentence(way_out) or "Push the image again, or load it with `tinkbox image load`.",
-            subject=what,
+            subject=problem.partition(": ")[0],
         )
+
+
+def other_worker(case: Case) -> Iterator[Finding]:
+    """A worker of another version than the appliance, while it is in touch and has something to do."""
+    work, heard = case.work, case.worker_heard
+    if work is None or heard is None or not work.other_version or work.state in FINAL:
+        return
+    version = one_line(work.other_version, LONGEST)
+    yield Finding(
+        gravity=Gravity.SUSPECT,
+        cause=f"The worker on the machine is of another version than the appliance, {version}: what one of the two can do, the other may not know.",
+        evidence=(f"{moment(heard)} the worker was heard of last; it said that it is of tinkbox {version}",),
+        remedy="Boot the machine again when its workflow is over. If it comes back with the same version, build the OSIE of this one first: "
+        "`tinkbox osie build`. A worker that you started by hand: start it again with this version's program.",
+    )
 
 
 def service_not_ready(case: Case) -> Iterator[Finding]:
@@ -126,13 +141,15 @@ def _ended(work: Work) -> tuple[str, str, tuple[str, ...]]:
     reason, message, ours = known(work.reason), one_line(work.message, LONGEST), hint(work.reason)
     if reason is not None and work.hint == ours:
         said = quoted(message, LONGEST) if reason in _WITH_THE_ACTIONS_WORDS and message else message
-        return f": {': '.join(filter(None, (reason.value, said)))}", ours, ()
+        # Where its output is, the remedy says of every failure.
+        advice = "" if reason is Reason.NON_ZERO_EXIT else ours
+        return f": {': '.join(filter(None, (reason.value, said)))}", advice, ()
     # An action may spell a word of its own as a reason of ours, and mean something else by it.
     words = ": ".join(filter(None, (one_line(work.reason, LONGEST), message)))
     # The worker says so much of such a word itself.
     its_own = work.hint not in ("", Reason.NON_ZERO_EXIT.hint)
-    advice = (f"the action advises: {quoted(work.hint, LONGEST)}",) if its_own else ()
-    return f": the action says {quoted(words, LONGEST)}" if words else "", "", advice
+    advised = (f"the action advises: {quoted(work.hint, LONGEST)}",) if its_own else ()
+    return f": the action says {quoted(words, LONGEST)}" if words else "", "", advised
 
 
 def _service_evidence(case: Case, service: AwaitedService) -> Iterator[str]:
@@ -151,6 +168,12 @@ def _stands(case: Case, work: Work) -> str:
     """Where a workflow stands, as evidence."""
     at = f", at action {work.action} ({work.action_state})" if work.action else ""
     return f"{moment(case.now)} workflow {work.id[:8]} is {work.state}{at}"
+
+
+def _seen_and_to_do(problem: str) -> tuple[str, str]:
+    """What is wrong with an image, and what to do about it, which stands behind the last colon."""
+    what, _, way_out = problem.rpartition(": ")
+    return (what, way_out) if what else (problem, "")
 
 
 def _sentence(text: str) -> str:

@@ -10,6 +10,7 @@ from tests.unit.engine.boot_story import BEGIN, appliance
 from tinkbox.engine.doctor.case import Case
 from tinkbox.engine.doctor.doctor import diagnose
 from tinkbox.model.diagnosis import Diagnosis, Gravity
+from tinkbox.model.engine_trouble import EngineFault, EngineTrouble
 from tinkbox.model.vitals import (
     Attachment,
     ClockJump,
@@ -18,6 +19,7 @@ from tinkbox.model.vitals import (
     Memory,
     OtherVersion,
     ShutPort,
+    UncleanEnd,
     Unheard,
     Vitals,
 )
@@ -77,7 +79,7 @@ def test_an_interface_that_keeps_machines_away_is_told(
 def test_a_shut_port_is_told_with_its_rule_and_the_command_that_opens_it() -> None:
     told = found(replace(SOUND, shut_ports=(SHUT,)))
     assert (told.rule, told.gravity) == ("PortShut", Gravity.FAULT)
-    assert told.cause == "This host's own firewall drops what machines on lab send to UDP port 67 (DHCP)."
+    assert told.cause == "The appliance's own firewall drops what machines on lab send to UDP port 67 (DHCP)."
     assert SHUT.why in told.evidence[0]
     assert told.remedy.startswith(f"`{SHUT.opens}` lets them through. It lasts until the next restart")
     by_ufw = replace(SHUT, firewall="ufw", opens="ufw allow in on lab to any port 67 proto udp")
@@ -125,6 +127,20 @@ def test_a_clock_that_is_wrong_is_told(clock: ClockVitals, rule: str, gravity: G
     assert "`timedatectl set-ntp true`" in told.remedy
 
 
+@pytest.mark.parametrize(
+    ("host_booted", "cause", "remedy"),
+    [(False, "something ended it while its host ran on", "`journalctl -k"), (True, "its host went down with it", "`journalctl -b -1")],
+)  # fmt: skip
+def test_an_end_that_was_not_asked_for_is_suspect_for_an_hour(host_booted: bool, cause: str, remedy: str) -> None:
+    vitals = replace(SOUND, unclean_end=UncleanEnd(alive_at=BEGIN - timedelta(minutes=5), host_booted=host_booted))
+    told = found(vitals)
+    assert (told.rule, told.gravity) == ("UncleanEnd", Gravity.SUSPECT)
+    assert f"before its last start: {cause}" in told.cause
+    assert told.evidence[0].startswith("2026-11-21 02:55:00 it gave its last sign of life")
+    assert remedy in told.remedy
+    assert diagnose(replace(case(vitals), now=BEGIN + timedelta(hours=2))) == ()
+
+
 def test_damaged_files_are_told_by_what_they_belong_to() -> None:
     files = tuple(
         DamagedFile(path=f"/data/osie/{each}", how="it is missing")
@@ -146,7 +162,7 @@ def test_what_the_appliance_rests_on_is_told_when_it_fails() -> None:
     for vitals, rule, gravity in (
         (replace(SOUND, registry="the images of shell are gone"), "RegistryUnusable", Gravity.FAULT),
         (replace(SOUND, database="Tree 4 page 9: btreeInitPage() returns error code 11"), "DatabaseDamaged", Gravity.FAULT),
-        (replace(SOUND, engine="no Docker engine answers at unix:///x"), "EngineAway", Gravity.FAULT),
+        (replace(SOUND, engine=EngineTrouble(fault=EngineFault.SILENT, why="no answer", url="unix:///x")), "EngineAway", Gravity.FAULT),
         (replace(SOUND, refused_write="the database: disk full", refused_since=BEGIN), "WriteRefused", Gravity.FAULT),
         (replace(SOUND, other_versions=(OtherVersion(what="the OSIE for x86_64", version="0.0.9"),)), "OtherVersion", Gravity.SUSPECT),
     ):  # fmt: skip
@@ -154,3 +170,10 @@ def test_what_the_appliance_rests_on_is_told_when_it_fails() -> None:
         assert (told.rule, told.gravity) == (rule, gravity)
         assert told.evidence[0].startswith(f"{BEGIN:%Y-%m-%d %H:%M:%S} ")
         assert "`" in told.remedy or rule == "RegistryUnusable"
+
+
+def test_an_operators_socket_that_stays_gone_is_told_with_why() -> None:
+    told = found(replace(SOUND, operator_socket="cannot listen on /data/operator.sock: Is a directory: move it away"))
+    assert (told.rule, told.gravity) == ("OperatorSocketGone", Gravity.SUSPECT)
+    assert told.evidence[0].endswith("cannot listen on /data/operator.sock: Is a directory: move it away")
+    assert "TINKBOX_SERVER" in told.remedy

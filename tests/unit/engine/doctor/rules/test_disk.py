@@ -5,9 +5,10 @@ from datetime import timedelta
 
 from tests.unit.engine.boot_story import BEGIN, MAC, appliance, case
 from tinkbox.engine.doctor.case import Work
-from tinkbox.engine.doctor.rules.disk import deleted_early, disk_nearly_full, output_not_kept
+from tinkbox.engine.doctor.rules.disk import deleted_early, disk_nearly_full, output_not_kept, write_refused
 from tinkbox.model.diagnosis import Gravity
 from tinkbox.model.disk_usage import DiskUsage, EarlyDeletion, Share, Stored
+from tinkbox.model.vitals import Inodes, Vitals
 from tinkbox.model.workflow import State
 
 MIB = 1 << 20
@@ -65,3 +66,27 @@ def test_an_action_whose_output_is_refused_is_told_while_it_runs() -> None:
     assert found.evidence[0].endswith("refused for the first time: the appliance's disk is full: free room")
     for other in (replace(work, unkept=None), replace(work, action_state=State.PENDING), None):
         assert not list(output_not_kept(replace(case(), work=other)))
+
+
+def test_inodes_that_run_out_are_told_however_many_bytes_are_free() -> None:
+    def found(total: int, free: int) -> list[str]:
+        vitals = Vitals(at=BEGIN, inodes=Inodes(total=total, free=free))
+        return [each.cause for each in disk_nearly_full(appliance(disk=ROOMY, vitals=vitals))]
+
+    assert found(65_536, 0) == [
+        "The file system of the data folder has no inode left, though 600MiB are free: each new file takes one."
+    ]
+    assert "has 1023 inodes left" in found(1 << 20, 1023)[0]
+    assert not found(1 << 20, 1024)
+    assert not found(1000, 50), "a small file system has few"
+    assert "has 49 inodes left" in found(1000, 49)[0]
+    assert not list(disk_nearly_full(appliance(disk=ROOMY, vitals=Vitals(at=BEGIN))))
+
+
+def test_a_refused_write_names_what_takes_room_only_where_room_is_short() -> None:
+    vitals = Vitals(at=BEGIN, refused_write="its file system is read-only", refused_since=BEGIN)
+    (roomy,) = write_refused(appliance(disk=ROOMY, vitals=vitals))
+    assert roomy.evidence[0].endswith("refused for the first time: its file system is read-only")
+    assert "For room" not in roomy.remedy
+    (full,) = write_refused(appliance(disk=FULL, vitals=vitals))
+    assert "For room: free what no image needs" in full.remedy

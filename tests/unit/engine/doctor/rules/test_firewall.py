@@ -1,12 +1,15 @@
-"""The doctor's rule about this host's own firewall, where one rule shuts several ports."""
+"""The doctor's rules about this host's own firewall: one rule that shuts several ports or keeps several replies in, and taken ports."""
 
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 
 from tests.unit.engine.boot_story import BEGIN, appliance
-from tinkbox.engine.doctor.rules.firewall import port_shut
-from tinkbox.model.vitals import ShutPort, Vitals
+from tinkbox.engine.doctor.case import Duty
+from tinkbox.engine.doctor.rules.firewall import port_shut, port_taken, replies_refused
+from tinkbox.model.host_vitals import HostVitals, RefusedReplies
+from tinkbox.model.vitals import ShutPort, TakenPort, Vitals
 
 POLICY = "iptables -P INPUT DROP"
 
@@ -68,3 +71,68 @@ def test_ports_that_two_rules_shut_are_told_apart() -> None:
     other = replace(one, port=69, why="iptables -A INPUT -p udp --dport 69 -j DROP")
     vitals = Vitals(at=BEGIN, shut_ports=(one, other))
     assert len({each.subject for each in port_shut(appliance(vitals=vitals))}) == 2
+
+
+OUT = "iptables -I OUTPUT -o lab -p {protocol} --sport {port} -j ACCEPT"
+REFUSED = RefusedReplies(
+    interface="lab", what="DHCP", times=8, since=BEGIN - timedelta(minutes=1), error="Operation not permitted",
+    to="255.255.255.255",
+)  # fmt: skip
+
+
+def test_replies_that_one_policy_keeps_in_are_told_together_with_what_the_kernel_said() -> None:
+    ports = (shut(80, "HTTP", OUT, "tcp"), shut(4011, "PXE", OUT), shut(67, "DHCP", OUT))
+    vitals = Vitals(at=BEGIN, shut_replies=ports, host=HostVitals(refused_replies=(REFUSED,)))
+    (found,) = replies_refused(appliance(vitals=vitals))
+    assert found.cause == (
+        "The appliance's host does not let DHCP, HTTP and PXE replies out on lab: its own firewall drops them, so machines get no answer."
+    )
+    assert "8 times the kernel refused a reply (Operation not permitted)" in found.evidence[0]
+    assert found.evidence[1].endswith(POLICY)
+    assert found.remedy.startswith(
+        "`iptables -I OUTPUT -o lab -p udp -m multiport --sports 67,4011 -j ACCEPT && "
+        "iptables -I OUTPUT -o lab -p tcp --sport 80 -j ACCEPT`"
+    )
+    assert found.stops is not None
+    assert found.stops.duties == {Duty.DHCP, Duty.HTTP, Duty.PXE}
+
+
+def test_a_refused_reply_stays_the_same_condition_when_its_rule_is_found() -> None:
+    before = Vitals(at=BEGIN, host=HostVitals(refused_replies=(REFUSED,)))
+    after = replace(before, shut_replies=(shut(67, "DHCP", OUT), shut(53, "DNS", OUT)))
+    (first,), (then,) = (replies_refused(appliance(vitals=each)) for each in (before, after))
+    assert first.subject == then.subject == "lab DHCP"
+
+
+def test_replies_by_tftp_let_all_of_udp_out() -> None:
+    ports = (shut(67, "DHCP", OUT), shut(69, "TFTP", "iptables -I OUTPUT -o lab -p udp -j ACCEPT"))
+    (found,) = replies_refused(appliance(vitals=Vitals(at=BEGIN, shut_replies=ports)))
+    assert found.remedy.startswith("`iptables -I OUTPUT -o lab -p udp -j ACCEPT` lets them through.")
+
+
+TAKEN = TakenPort(
+    interface="lab", port=80, protocol="tcp", asked="HTTP", to="172.17.0.2:8080",
+    why="iptables -t nat -A DOCKER -j DNAT", chain="DOCKER", gives_back="iptables -t nat -D DOCKER -j DNAT",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("changed", "cause", "remedy"),
+    [
+        ({}, "diverts it to 172.17.0.2:8080 (a container of Docker has that port).", "`docker ps --filter publish=80/tcp` names"),
+        ({"chain": "docker-bridges filter"}, "(a container of Docker has that port).", "`docker ps --filter publish=80/tcp` names"),
+        ({"chain": "CNI-HOSTPORT-DNAT"}, "(a container of Podman or Kubernetes has that port).", "`podman ps` or `crictl ps`"),
+        ({"chain": "KUBE-NODEPORTS"}, "(a service of Kubernetes has that port).", "`kubectl get services -A`"),
+        ({"chain": "PREROUTING", "to": ":8080"}, "diverts it to its port 8080.", "`iptables -t nat -D DOCKER -j DNAT` takes"),
+        ({"chain": "PREROUTING", "to": "10.0.0.1:"}, "diverts it to 10.0.0.1.", "`iptables -t nat -D DOCKER -j DNAT` takes"),
+    ],
+)  # fmt: skip
+def test_a_taken_port_is_told_with_who_takes_it(changed: dict[str, str], cause: str, remedy: str) -> None:
+    vitals = Vitals(at=BEGIN, taken_ports=(replace(TAKEN, **changed),))
+    (found,) = port_taken(appliance(vitals=vitals))
+    assert found.cause.startswith("What machines on lab send to TCP port 80 (HTTP) does not reach tinkbox: ")
+    assert found.cause.endswith(cause)
+    assert found.remedy.startswith(remedy)
+    assert found.evidence[0].endswith(TAKEN.why)
+    assert found.stops is not None
+    assert (found.stops.duties, found.stops.interface) == ({Duty.HTTP}, "lab")

@@ -12,11 +12,13 @@ from tinkbox.engine.doctor.doctor import diagnose
 from tinkbox.model.diagnosis import Diagnosis, Gravity
 from tinkbox.model.hardware import MacAddress
 from tinkbox.model.host_vitals import (
+    MOST_APPLIANCES,
     HostVitals,
     LinkSettings,
     LostDatabase,
     OtherAppliance,
     RefusedReplies,
+    StrayRoute,
     TakenAddress,
 )
 from tinkbox.model.leases import Subnet
@@ -54,7 +56,7 @@ def found(host: HostVitals) -> Diagnosis:
         (HostVitals(refused_replies=(REFUSED,)), "RepliesRefused", Gravity.FAULT, "does not let DHCP replies out on lab", "`sudo iptables -S OUTPUT` and `sudo nft list ruleset`"),
         (HostVitals(appliances=(OTHER,)), "OtherAppliance", Gravity.SUSPECT, f"Another tinkbox, at 172.30.0.2 (MAC {MAC}), serves this network too.", "Stop one of them"),
         (HostVitals(appliances=(replace(OTHER, address=OURS),)), "OtherAppliance", Gravity.SUSPECT, "too with the same address.", "Stop one of them"),
-        (HostVitals(links=(replace(LINK, networks=frozenset({IPv4Network("172.30.0.0/30")})),)), "NetmaskChanged", Gravity.FAULT, "172.30.0.0/24 is not on the interface lab any more", "`ip addr add 172.30.0.1/24 dev lab`"),
+        (HostVitals(links=(replace(LINK, networks=frozenset({IPv4Network("172.30.0.0/30")})),)), "NetmaskChanged", Gravity.FAULT, "172.30.0.0/24 is not on the appliance's interface lab any more", "`ip addr add 172.30.0.1/24 dev lab`"),
         (HostVitals(links=(replace(LINK, mtu=1400),)), "MtuSmall", Gravity.SUSPECT, "The MTU of lab is 1400", "`ip link set lab mtu 1500`"),
         (HostVitals(database=LostDatabase(path="/d/tinkbox.sqlite", replaced=False, open_files=(("", "/proc/7/fd/9"), ("-wal", "/proc/7/fd/10")))), "DatabaseGone", Gravity.FAULT, "was deleted while tinkbox runs", "`sudo cp /proc/7/fd/9 /d/tinkbox.sqlite.rescued && sudo cp /proc/7/fd/10 /d/tinkbox.sqlite.rescued-wal`"),
         (HostVitals(database=LostDatabase(path="/d/tinkbox.sqlite", replaced=True)), "DatabaseGone", Gravity.FAULT, "was replaced by another file", "`systemctl restart tinkbox`"),
@@ -90,3 +92,79 @@ def test_replies_are_told_with_how_many_and_which_error() -> None:
         "8 times the kernel refused a reply (Operation not permitted), the last one to 255.255.255.255"
         in told.evidence[0]
     )
+
+
+def test_many_macs_that_answer_for_our_address_are_one_condition_with_the_newest_of_them() -> None:
+    macs = [MacAddress(f"02:00:00:00:00:{each:02x}") for each in range(40)]
+    told = found(HostVitals(taken=tuple(TakenAddress(interface="lab", address=OURS, mac=each) for each in macs)))
+    assert told.cause.startswith(f"Other hosts ({macs[-1]} and 39 others) have the appliance's address 172.30.0.1 on")
+    assert told.evidence == (
+        *(f"2026-11-21 03:00:00 {each} answered ARP for 172.30.0.1 on lab" for each in macs[-3:]),
+        "40 MACs answered it one after the other, and one host can answer with many",
+    )
+    assert told.subject == "lab 172.30.0.1"
+
+
+def test_of_more_marks_than_there_are_places_it_is_said_that_there_are_more() -> None:
+    marks = [replace(OTHER, mac=MacAddress(f"02:00:00:00:00:{each:02x}")) for each in range(MOST_APPLIANCES + 1)]
+    few, many = (found(HostVitals(appliances=tuple(each))) for each in (marks[:-1], marks))
+    assert "and 15 others like it." in few.cause
+    assert "and at least 16 others like it." in many.cause
+    assert "more than 16 were heard on lab" in many.evidence[-2]
+    assert not [each for each in few.evidence if "more than" in each]
+    assert len(many.evidence) == 6
+    assert few.subject == many.subject
+
+
+STRAY = StrayRoute(
+    interface="lab", ours=OURS, network=NETWORK, address=IPv4Address("172.30.0.41"), through="tun0",
+    route="172.30.0.0/26 via 10.8.0.1 dev tun0",
+)  # fmt: skip
+
+
+def strays(*found: StrayRoute, **more: tuple[LinkSettings, ...]) -> HostVitals:
+    return replace(SOUND, stray_routes=found, **more)
+
+
+@pytest.mark.parametrize(
+    ("stray", "gravity", "cause", "remedy"),
+    [
+        (STRAY, Gravity.FAULT, "Replies to 172.30.0.41 leave through tun0, not through lab, where the machine is.", "`ip route del 172.30.0.0/26 via 10.8.0.1 dev tun0` takes it back"),
+        (replace(STRAY, route="default via 10.8.0.1 dev tun0 table 77"), Gravity.FAULT, "leave through tun0, not through lab", "`ip rule` and `ip route show table all` show what leads there"),
+        (replace(STRAY, through="", route="", why="Permission denied"), Gravity.FAULT, "Replies to 172.30.0.41 go nowhere, not through lab", "`ip rule` and `ip route show table all`"),
+        (replace(STRAY, through="eth2", route="172.30.0.0/24 dev eth2", twin=True), Gravity.SUSPECT, "where the machine is: eth2 has an address in 172.30.0.0/24 too.", "take the address of eth2 away"),
+        (replace(STRAY, through="eth2", route="172.30.0.0/24 dev eth2", twin=True, refused=True), Gravity.FAULT, "where the machine is: eth2 has an address in 172.30.0.0/24 too.", "take the address of eth2 away"),
+    ],
+)  # fmt: skip
+def test_a_route_that_leads_elsewhere_is_told(stray: StrayRoute, gravity: Gravity, cause: str, remedy: str) -> None:
+    told = found(strays(stray))
+    assert (told.rule, told.gravity) == ("LeadsElsewhere", gravity)
+    assert cause in told.cause
+    assert remedy in told.remedy
+    assert "`ip route get 172.30.0.41 from 172.30.0.1`" in told.evidence[0]
+    assert any("reverse path filtering is strict" in each for each in told.evidence) == stray.refused
+
+
+def test_addresses_that_one_route_leads_elsewhere_are_told_together() -> None:
+    others = [replace(STRAY, address=IPv4Address(f"172.30.0.{each}")) for each in (42, 43)]
+    told = found(strays(STRAY, *others))
+    assert told.cause.startswith("Replies to 172.30.0.41 and to 2 more addresses in 172.30.0.0/24 leave through tun0")
+    assert told.subject == found(strays(STRAY)).subject
+
+
+@pytest.mark.parametrize(
+    "attached",
+    [
+        replace(LAB, up=False, carrier=None),
+        replace(LAB, carrier=False),
+        replace(LAB, addresses=frozenset()),
+        replace(LAB, present=False, up=False),
+    ],
+)
+def test_routes_of_an_interface_that_is_not_as_it_should_be_are_not_told(attached: Attachment) -> None:
+    assert "LeadsElsewhere" not in [each.rule for each in diagnose(case(strays(STRAY), attached))]
+
+
+def test_routes_of_a_network_that_is_not_on_its_interface_any_more_are_not_told() -> None:
+    narrow = replace(LINK, networks=frozenset({IPv4Network("172.30.0.0/30")}))
+    assert found(strays(STRAY, links=(narrow,))).rule == "NetmaskChanged"

@@ -8,11 +8,12 @@ import pytest
 from tests.unit.engine.boot_story import BEGIN, MAC, case, osie_boot
 from tests.unit.engine.doctor.rules.test_silence import WORK
 from tinkbox.engine.doctor.case import Case
-from tinkbox.engine.doctor.doctor import diagnose
+from tinkbox.engine.doctor.doctor import RULES, SYSLOG_SAYS, diagnose
 from tinkbox.engine.doctor.rules.kernel import MOST_LINES, SENT_BY
 from tinkbox.model.diagnosis import Diagnosis, Gravity
 from tinkbox.model.sightings import Line
 from tinkbox.model.workflow import State
+from tinkbox.wire.polling import SILENT_SECONDS
 
 INVOKED = "tail invoked oom-killer: gfp_mask=0x140cca(GFP_HIGHUSER_MOVABLE|__GFP_COMP), order=0, oom_score_adj=0"
 CHOSEN = "oom-kill:constraint=CONSTRAINT_NONE,nodemask=(null),cpuset=a1,mems_allowed=0,global_oom,task_memcg=/docker/a1,task=tail,pid=412,uid=0"
@@ -32,12 +33,23 @@ def says(*texts: str, program: str = "kernel") -> Case:
     return replace(told, now=BEGIN + timedelta(seconds=101))
 
 
+def silent(told: Case) -> Case:
+    """The same when its worker was not heard of since."""
+    return replace(told, now=told.now + timedelta(seconds=SILENT_SECONDS + 1))
+
+
+def of_kernel(told: Case) -> list[Diagnosis]:
+    """What is found of the kernel's lines alone."""
+    rules = {each.name for each in RULES if each.by_syslog}
+    return [each for each in diagnose(told) if each.rule in rules]
+
+
 def found(*texts: str, program: str = "kernel") -> list[Diagnosis]:
     return list(diagnose(says(*texts, program=program)))
 
 
 def test_memory_that_ran_out_is_told_with_what_was_killed() -> None:
-    (told,) = found(*(f"[   72.371993] {each}" for each in (INVOKED, CHOSEN, KILLED)))
+    (told,) = of_kernel(silent(says(*(f"[   72.371993] {each}" for each in (INVOKED, CHOSEN, KILLED)))))
     assert (told.rule, told.gravity) == ("OutOfMemory", Gravity.FAULT)
     assert told.cause == (
         "Memory ran out while os/write ran, that of the machine. The kernel killed 'tail', which held 786 MiB."
@@ -76,7 +88,9 @@ def test_a_disk_that_fails_is_named(text: str, disk: str) -> None:
     told = found(text)
     assert [each.rule for each in told] == (["DiskErrors"] if disk else [])
     if disk:
-        assert told[0].cause == f"The disk {disk} has errors while os/write ran: 1 line of the kernel say so."
+        assert (
+            told[0].cause == f"{SYSLOG_SAYS}The disk {disk} has errors while os/write ran: 1 line of the kernel say so."
+        )
         assert told[0].subject == disk
 
 
@@ -144,13 +158,55 @@ def test_syslog_never_stands_before_what_the_worker_reported(text: str) -> None:
     assert SENT_BY in second.evidence
 
 
-def test_panic_is_no_fault_while_the_worker_is_in_touch_afterwards() -> None:
+def test_panic_is_a_fault_only_once_the_worker_fell_silent() -> None:
     told = says("Kernel panic - not syncing: Fatal exception")
     assert told.work is not None
     before = replace(told, work=replace(told.work, contact=BEGIN + timedelta(seconds=89)))
-    (crashed,) = (each for each in diagnose(before) if each.rule == "KernelPanic")
+    (so_far,) = of_kernel(replace(before, now=BEGIN + timedelta(seconds=92)))
+    assert so_far.gravity is Gravity.SUSPECT
+    (crashed,) = of_kernel(silent(before))
     assert crashed.gravity is Gravity.FAULT
+    assert crashed.cause == "The machine's kernel crashed while os/write ran. It boots again after 30 seconds."
     (alive,) = diagnose(replace(told, work=replace(told.work, contact=BEGIN + timedelta(seconds=100))))
     assert (alive.rule, alive.gravity) == ("KernelPanic", Gravity.SUSPECT)
-    assert alive.cause.endswith("and its worker was in touch since.")
+    assert alive.cause.endswith("Its worker was in touch since.")
     assert alive.evidence[-1] == "2026-11-21 03:01:40 its worker was in touch"
+
+
+LINES = (
+    KILLED,
+    "I/O error, dev sda, sector 1",
+    "mce: [Hardware Error]: x",
+    "Kernel panic - not syncing",
+    "CPU3: Core temperature above threshold, cpu clock throttled (total events = 12)",
+    "INFO: task dd:1234 blocked for more than 120 seconds.",
+    "bnx2 0000:02:00.0: firmware: failed to load bnx2/bnx2-mips-09.fw (-2)",
+)
+
+
+@pytest.mark.parametrize("text", LINES)
+def test_a_line_that_any_host_can_send_is_no_fault_while_the_worker_is_in_touch(text: str) -> None:
+    (told,) = found(text)
+    assert told.gravity is Gravity.SUSPECT
+    assert told.cause.startswith("Syslog from the machine's address says: ")
+
+
+def test_every_rule_about_the_kernels_lines_says_so() -> None:
+    assert {each.rule for text in LINES for each in found(text)} == {each.name for each in RULES if each.by_syslog}
+
+
+@pytest.mark.parametrize("text", LINES[:3])
+def test_a_line_of_a_worker_that_fell_silent_is_a_fault_in_plain_words(text: str) -> None:
+    (before,), (after,) = of_kernel(says(text)), of_kernel(silent(says(text)))
+    assert (after.gravity, after.cause) == (Gravity.FAULT, before.cause.removeprefix(SYSLOG_SAYS))
+    assert after.subject == before.subject, "it is the same condition"
+
+
+@pytest.mark.parametrize(
+    ("reason", "confirmed"), [("OutOfMemory", True), ("Signal", True), ("NonZeroExit", False), ("", False)]
+)
+def test_what_the_worker_reported_itself_is_not_said_to_be_syslogs_word(reason: str, confirmed: bool) -> None:
+    told = ended(KILLED)
+    assert told.work is not None
+    (memory,) = of_kernel(replace(told, work=replace(told.work, reason=reason)))
+    assert memory.cause.startswith("Memory ran out") is confirmed

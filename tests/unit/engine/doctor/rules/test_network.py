@@ -360,7 +360,7 @@ def test_more_unknown_machines_than_are_noted_are_told_of_the_appliance() -> Non
     told = Unnoted(since=BEGIN, newest=BEGIN + timedelta(seconds=9), times=3_000, mac=MAC, relay="172.31.0.1")
     (found,) = too_many_unknown(appliance(unnoted=told))
     assert found.gravity is Gravity.SUSPECT
-    assert "3000 questions of such machines went unnoted since 2026-11-21 03:00:00 UTC" in found.cause
+    assert "3000 times one was forgotten or went unnoted since 2026-11-21 03:00:00 UTC" in found.cause
     assert found.evidence == (f"2026-11-21 03:00:09 the newest of them, {MAC}, came by the relay 172.31.0.1",)
     (near,) = too_many_unknown(appliance(unnoted=replace(told, relay="")))
     assert near.evidence[0].endswith("a network of the appliance itself")

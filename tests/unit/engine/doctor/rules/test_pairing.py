@@ -45,7 +45,7 @@ def test_another_card_of_the_same_machine_is_sure() -> None:
     assert found.gravity is Gravity.FAULT
     assert f"an inventory has both {FAR} and {MAC}" in found.evidence
     assert found.remedy.startswith(
-        f"Type `tinkbox hardware edit node7 --add-mac {MAC}`, then boot it again. First check that"
+        f"Type `tinkbox hardware edit node7 --add-mac {MAC} --force`, then boot it again. First check that"
     )
 
 

@@ -19,6 +19,7 @@ from tests.unit.engine.boot_story import (
     osie_boot,
     seen,
 )
+from tests.unit.engine.doctor.rules.test_silence import WORK
 from tinkbox.engine.doctor.case import Case, Lent
 from tinkbox.engine.doctor.doctor import diagnose
 from tinkbox.engine.doctor.rules.permission import (
@@ -39,6 +40,7 @@ from tinkbox.model.netboot import Netboot
 from tinkbox.model.notes import Retirement
 from tinkbox.model.session import TicketRefusal
 from tinkbox.model.sightings import Sighting
+from tinkbox.model.workflow import State
 
 UNKNOWN = seen(0.1, Stage.IGNORED, why=Silence.UNKNOWN.value)
 
@@ -213,6 +215,17 @@ def test_a_boot_ticket_that_was_used_twice_is_told_with_both_who_used_it() -> No
     assert (found.gravity, "used twice" in found.cause) == (Gravity.FAULT, True)
     assert "02:00:00:00:00:66" in found.evidence[1]
     assert "credential --rotate" in found.remedy
+
+
+@pytest.mark.parametrize("why", [TicketRefusal.USED, TicketRefusal.ELSEWHERE, TicketRefusal.VOID])
+def test_what_a_new_credential_does_to_a_running_action_is_said(why: TicketRefusal) -> None:
+    told = case(seen(1, Stage.SESSION), ticket_denied(10, why))
+    (idle,) = ticket_refused(told)
+    (busy,) = ticket_refused(replace(told, work=WORK))
+    (over,) = ticket_refused(replace(told, work=replace(WORK, action_state=State.SUCCESS)))
+    assert "WorkerLost" not in idle.remedy + over.remedy
+    assert "os/write runs on the machine now" in busy.remedy
+    assert "end it as WorkerLost, and `tinkbox workflow retry w1`" in busy.remedy
 
 
 @pytest.mark.parametrize("decision", sorted(DECISIONS))

@@ -21,6 +21,7 @@ from tinkbox.wire.polling import SILENT_SECONDS
 
 STARTED = BEGIN + timedelta(seconds=60)
 HEARD = BEGIN + timedelta(seconds=100)
+SOUND = Vitals(at=HEARD)
 WORK = Work(
     id="w1",
     name="install-7",
@@ -112,20 +113,20 @@ async def test_only_a_silent_machine_is_asked_and_not_again_at_once() -> None:
     now = [HEARD]
     presence = Presence(ask, lambda: now[0])
     healthy = working(10)
-    assert await presence.examined(healthy) is healthy
+    assert await presence.examined(healthy, SOUND) is healthy
     assert not questions
     for seconds in (40, 44, 60):
         now[0] = HEARD + timedelta(seconds=seconds)
-        told = (await presence.examined(working(seconds))).work
+        told = (await presence.examined(working(seconds), SOUND)).work
         assert told is not None
         assert (told.answers, told.silent_beside, told.link) == (False, (), "")
     assert len(questions) == 2
     other = replace(working(62, called="node8"), mac=MacAddress("08:00:27:00:00:02"))
-    told = (await presence.examined(other)).work
+    told = (await presence.examined(other, SOUND)).work
     assert told is not None
     assert (told.answers, told.silent_beside) == (True, (MAC,))
-    await presence.examined(working(62, contact=now[0]))
-    told = (await presence.examined(other)).work
+    await presence.examined(working(62, contact=now[0]), SOUND)
+    told = (await presence.examined(other, SOUND)).work
     assert told is not None
     assert told.silent_beside == ()
 

@@ -305,8 +305,37 @@ def test_boots_that_begin_again_and_again_are_a_loop() -> None:
     assert (
         found.evidence[0] == "2026-11-21 03:00:00 a boot that ended with: 2026-11-21 03:00:07 fetched its boot script"
     )
+    assert found.cause == (
+        "The machine boots again and again without getting anywhere, and each time the last that was seen of it was: fetched its "
+        "boot script."
+    )
+    assert found.remedy.startswith(LOOK_AT[Stage.SCRIPT]), (
+        "what there is to look at, whether or not it stands still now"
+    )
     assert not list(boot_loop(case(*vain[5:])))
     assert not list(boot_loop(case(*vain, *osie_boot(180))))
+
+
+def test_a_loop_whose_boots_end_differently_names_no_one_end() -> None:
+    vain = [
+        each for begin in (0, 60, 120) for each in (asked(begin), *answered(begin + 1), seen(begin + 7, Stage.SCRIPT))
+    ]
+    (found,) = boot_loop(case(*vain, seen(128, Stage.KERNEL)))
+    assert found.cause == "The machine boots again and again without getting anywhere."
+    assert found.remedy.startswith(LOOK_AT[Stage.KERNEL])
+
+
+def test_a_parked_machine_that_boots_on_is_told_by_the_boots_before() -> None:
+    vain = [
+        each for begin in (0, 60, 120) for each in (asked(begin), *answered(begin + 1), seen(begin + 7, Stage.SCRIPT))
+    ]
+    parked = [each for begin in (180, 240, 300) for each in (asked(begin), seen(begin + 7, Stage.PARKED))]
+    (found,) = boot_loop(case(*vain, *parked, parked="3 boots without progress"))
+    assert found.cause.endswith("was: fetched its boot script.")
+    assert [each.partition(" ended with: ")[2][20:] for each in found.evidence] == [
+        *["fetched its boot script"] * 3,
+        "",
+    ]
 
 
 def test_a_machine_that_is_parked_is_in_a_loop() -> None:

@@ -59,12 +59,17 @@ def test_a_missing_image_is_told_with_the_way_to_have_it() -> None:
     assert (told.rule, told.gravity, told.workflow, told.machine) == ("ImageMissing", Gravity.FAULT, ID, MAC)
     assert told.cause == "Workflow 'debian' cannot have an image that it needs: image x is not in the registry."
     assert told.evidence == (
-        problem,
+        "2026-11-21 03:00:10 the registry was asked: image x is not in the registry",
         "2026-11-21 03:00:10 workflow 0f6ca2f4 is PENDING, at action install/write (PENDING)",
     )
     assert told.remedy == "Push it there, or `tinkbox image load` it from a file."
     (damaged,) = found(patient(replace(WAITS, images=("system image y is damaged",))))
     assert damaged.remedy == "Push the image again, or load it with `tinkbox image load`."
+    problem = "image z: damaged since 03:00, 2 of its blobs are gone: push or load it again"
+    (damaged,) = found(patient(replace(WAITS, images=(problem,))))
+    assert damaged.cause.endswith(" needs: image z: damaged since 03:00, 2 of its blobs are gone.")
+    assert (damaged.remedy, damaged.subject) == ("Push or load it again.", "image z")
+    assert not any("push" in each for each in (*told.evidence, *damaged.evidence))
 
 
 def test_a_service_on_its_way_is_waited_for() -> None:
@@ -119,7 +124,7 @@ def test_a_failed_workflow_is_told_with_reason_message_and_hint() -> None:
     assert told.cause == "Workflow 'debian' ended as FAILED at action install/write: NonZeroExit: 'exit code 3'."
     assert told.evidence == ("2026-11-21 03:00:00 workflow 0f6ca2f4 was FAILED", "it printed: no space [2J left")
     assert told.remedy == (
-        "Read what it printed: tinkbox workflow logs. `tinkbox workflow logs 0f6ca2f4` shows what it printed, `tinkbox workflow retry 0f6ca2f4` resumes at "
+        "`tinkbox workflow logs 0f6ca2f4` shows what it printed, `tinkbox workflow retry 0f6ca2f4` resumes at "
         "this action."
     )
 

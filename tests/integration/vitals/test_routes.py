@@ -1,0 +1,160 @@
+"""Routes that lead what is for machines to another interface, in a network namespace, and what is told of them."""
+
+import socket
+from collections.abc import Iterator
+from dataclasses import replace
+from ipaddress import IPv4Address, IPv4Network
+from pathlib import Path
+
+import pytest
+
+from tests.integration.boot.wires import Host, at_home_in, cable, hosts, run
+from tinkbox.model.host_vitals import StrayRoute
+from tinkbox.model.leases import Subnet
+from tinkbox.vitals.routes import stray_routes
+
+OURS = IPv4Address("172.30.0.1")
+MACHINE = IPv4Address("172.30.0.41")
+LAB = Subnet(
+    network=IPv4Network("172.30.0.0/24"),
+    interface="lab",
+    pool=(IPv4Address("172.30.0.100"), IPv4Address("172.30.0.200")),
+)
+RELAYED = Subnet(network=IPv4Network("172.31.0.0/24"), pool=(IPv4Address("172.31.0.5"), IPv4Address("172.31.0.9")))
+STRAY = StrayRoute(interface="lab", ours=OURS, network=LAB.network, address=MACHINE)
+
+
+@pytest.fixture
+def lab() -> Iterator[tuple[Host, Host]]:
+    """The appliance's host with a machine on one interface, and something else on another, as a VPN is."""
+    with hosts("appliance", "machine") as (appliance, machine):
+        cable(appliance, "lab", machine, "eth0")
+        cable(appliance, "vpn", machine, "vpn")
+        appliance.ip("address add 172.30.0.1/24 dev lab")
+        appliance.ip("address add 10.9.0.1/24 dev vpn")
+        machine.ip("address add 172.30.0.41/24 dev eth0")
+        yield appliance, machine
+
+
+def told(host: Host) -> tuple[StrayRoute, ...]:
+    with at_home_in(host.name):
+        return stray_routes([LAB, RELAYED], {"lab": OURS}, [OURS, MACHINE, IPv4Address("192.168.7.7")])
+
+
+def answers_by(host: Host, interface: str) -> bool:
+    """Whether what the appliance sends to the machine goes out by an interface."""
+    before = sent(host, interface)
+    with at_home_in(host.name):
+        answering = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    with answering:
+        answering.bind((str(OURS), 0))
+        answering.sendto(b"!", (str(MACHINE), 9))
+    return sent(host, interface) > before
+
+
+def sent(host: Host, interface: str) -> int:
+    """The packets that an interface took: those whose receiver has to be asked for first count when ARP asks."""
+    with at_home_in(host.name):
+        kernel = Path("/proc/thread-self/net/dev").read_text()
+    (line,) = (each for each in kernel.splitlines() if each.strip().startswith(f"{interface}:"))
+    return int(line.split()[10])
+
+
+def test_a_sound_host_sends_to_its_machines_by_their_interface(lab: tuple[Host, Host]) -> None:
+    appliance, _ = lab
+    appliance.ip("route add default via 10.9.0.2")
+    appliance.ip("route add 172.31.0.0/24 via 10.9.0.2")  # machines behind a relay may be anywhere
+    assert told(appliance) == ()
+    assert answers_by(appliance, "lab")
+
+
+@pytest.mark.parametrize(
+    ("commands", "route"),
+    [
+        (["route add 172.30.0.41 via 10.9.0.2"], "172.30.0.41/32 via 10.9.0.2 dev vpn"),
+        (["route add 172.30.0.0/26 dev vpn"], "172.30.0.0/26 dev vpn"),
+        (
+            ["route add default via 10.9.0.2 table 77", "rule add to 172.30.0.41 table 77"],
+            "default via 10.9.0.2 dev vpn table 77",
+        ),
+    ],
+)
+def test_a_route_elsewhere_is_told_with_its_line(lab: tuple[Host, Host], commands: list[str], route: str) -> None:
+    appliance, _ = lab
+    appliance.ip("neighbour add 10.9.0.2 lladdr 02:00:00:00:00:02 dev vpn")
+    for each in commands:
+        appliance.ip(each)
+    assert told(appliance) == (replace(STRAY, through="vpn", route=route),)
+    assert answers_by(appliance, "vpn")
+
+
+@pytest.mark.parametrize("kind", ["blackhole", "prohibit", "unreachable"])
+def test_a_route_that_leads_nowhere_is_told_with_the_kernels_word(lab: tuple[Host, Host], kind: str) -> None:
+    appliance, _ = lab
+    appliance.ip(f"route add {kind} 172.30.0.41")
+    (found,) = told(appliance)
+    assert found == replace(STRAY, why=found.why)
+    assert found.why
+    with pytest.raises(OSError, match=found.why):
+        answers_by(appliance, "lab")
+
+
+def test_a_network_of_containers_in_the_pool_is_found_beside_the_ends_of_the_pool(lab: tuple[Host, Host]) -> None:
+    appliance, _ = lab
+    appliance.ip("address add 172.30.0.129/26 dev vpn")
+    found = told(appliance)
+    assert [(str(each.address), each.through, each.route, each.twin) for each in found] == [
+        ("172.30.0.128", "vpn", "172.30.0.128/26 dev vpn", False)
+    ]
+
+
+def test_a_second_interface_in_the_network_is_told_apart(lab: tuple[Host, Host]) -> None:
+    appliance, _ = lab
+    appliance.ip("address add 172.30.0.2/24 dev vpn metric 50")
+    appliance.ip("address del 172.30.0.1/24 dev lab")
+    appliance.ip("address add 172.30.0.1/24 dev lab metric 100")
+    found = told(appliance)
+    assert {(each.through, each.twin, each.refused) for each in found} == {("vpn", True, False)}
+    assert MACHINE in [each.address for each in found]
+
+
+def test_strict_reverse_path_filtering_is_told_where_it_drops(lab: tuple[Host, Host]) -> None:
+    appliance, machine = lab
+    appliance.ip("route add 172.30.0.41 via 10.9.0.2")
+    run(*appliance.command("sysctl", "-q", "-w", "net.ipv4.conf.lab.rp_filter=1", "net.ipv4.conf.all.rp_filter=0"))
+    assert told(appliance)[0].refused
+    assert not arrives(appliance, machine)
+    run(*appliance.command("sysctl", "-q", "-w", "net.ipv4.conf.all.rp_filter=2"))  # loose: the larger one counts
+    assert not told(appliance)[0].refused
+    assert arrives(appliance, machine)
+
+
+def arrives(appliance: Host, machine: Host) -> bool:
+    """Whether what the machine sends is taken: behind it something is sent from an address of it that is taken for sure."""
+    machine.ip("address replace 172.30.0.99/24 dev eth0")
+    with at_home_in(appliance.name):
+        hearing = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    with at_home_in(machine.name):
+        asking, sure = (socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(2))
+    with hearing, asking, sure:
+        hearing.bind((str(OURS), 60000))
+        hearing.settimeout(30)
+        asking.bind((str(MACHINE), 0))
+        sure.bind(("172.30.0.99", 0))
+        asking.sendto(b"?", (str(OURS), 60000))
+        sure.sendto(b"!", (str(OURS), 60000))
+        return hearing.recv(10) == b"?"
+
+
+def test_an_interface_that_is_gone_is_not_asked_for(lab: tuple[Host, Host]) -> None:
+    appliance, _ = lab
+    appliance.ip("link delete lab")
+    assert told(appliance) == ()
+
+
+def test_an_interface_that_belongs_to_another_device_has_routes_of_its_own(lab: tuple[Host, Host]) -> None:
+    appliance, _ = lab
+    appliance.ip("route add 172.30.0.41 via 10.9.0.2")
+    appliance.ip("link add red type bridge")
+    appliance.ip("link set lab master red")
+    assert told(appliance) == ()

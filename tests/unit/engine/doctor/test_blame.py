@@ -1,0 +1,228 @@
+"""The appliance's own faults in the place of the symptoms that they cause."""
+
+from dataclasses import replace
+from datetime import timedelta
+from ipaddress import IPv4Address, IPv4Network
+
+import pytest
+
+from tests.unit.engine.boot_story import BEGIN, KNOWN, MAC, answered, appliance, asked, case, failed, fetched, seen
+from tests.unit.engine.doctor.rules.test_silence import WORK
+from tinkbox.engine.doctor.case import ON_APPLIANCE, AwaitedService, Case
+from tinkbox.engine.doctor.doctor import diagnose, faults, first_line, work_rules
+from tinkbox.model.boot import Asker, Silence, Stage, Step, StepError
+from tinkbox.model.diagnosis import Diagnosis, Gravity
+from tinkbox.model.engine_trouble import EngineFault, EngineTrouble
+from tinkbox.model.hardware import Interface
+from tinkbox.model.host_vitals import HostVitals, LinkSettings, RefusedReplies, StrayRoute, TakenAddress
+from tinkbox.model.leases import Subnet
+from tinkbox.model.netboot import Netboot, OwnOsie
+from tinkbox.model.reasons import Reason
+from tinkbox.model.sightings import Sighting
+from tinkbox.model.vitals import Attachment, DamagedFile, ShutPort, Unheard, Vitals
+from tinkbox.model.workflow import State
+
+NEAR, FAR = (Subnet(network=IPv4Network(f"172.30.{number}.0/24"), interface=f"eth{number + 1}") for number in (0, 1))
+UP = Attachment(
+    interface="eth1",
+    address=IPv4Address("172.30.0.1"),
+    present=True,
+    up=True,
+    addresses=frozenset({IPv4Address("172.30.0.1")}),
+)
+DOWN = replace(UP, up=False)
+AWAY = replace(UP, interface="eth2", present=False)
+LOADED = [asked(0), *answered(1), fetched(3)]
+SCRIPTED = [*LOADED, asked(5, Asker.IPXE), *answered(6), seen(7, Stage.SCRIPT)]
+SENT = [*SCRIPTED, seen(8, Stage.KERNEL), seen(9, Stage.RAMDISK)]
+KERNEL = DamagedFile(path="/data/osie/x86_64/vmlinuz", how="it is missing")
+
+
+def vitals(**measured: object) -> Vitals:
+    return Vitals(at=BEGIN, **measured)  # type: ignore[arg-type]  # any field
+
+
+def shut(protocol: str, port: int, asked_there: str) -> Vitals:
+    return vitals(
+        shut_ports=(ShutPort(interface="eth1", port=port, protocol=protocol, why="policy drop", asked=asked_there),)
+    )
+
+
+def beside(measured: Vitals, *sightings: Sighting, after: float = 300, **more: object) -> tuple[Diagnosis, ...]:
+    """What is found of a machine beside an appliance that measures that of itself."""
+    own = faults(appliance(vitals=measured))
+    return diagnose(replace(case(*sightings, after=after), faults=own, **more))  # type: ignore[arg-type]  # any field
+
+
+def rules(found: tuple[Diagnosis, ...]) -> list[str]:
+    return [each.rule for each in found]
+
+
+@pytest.mark.parametrize(
+    ("symptom", "sightings"),
+    [
+        ("NeverSeen", []),
+        ("Stalled", [asked(0), seen(1, Stage.OFFERED)]),
+        ("SilentLoader", LOADED),
+        ("SilentOsie", SENT),
+        ("TransferStopped", [asked(0), *answered(1), failed(30, "silence", 3)]),
+    ],
+)
+def test_a_fault_of_the_appliance_is_told_in_the_place_of_the_symptom(symptom: str, sightings: list[Sighting]) -> None:
+    assert rules(beside(vitals(attachments=(UP,)), *sightings)) == [symptom]
+    (found,) = beside(vitals(attachments=(DOWN,)), *sightings)
+    assert (found.rule, found.gravity, found.machine) == ("InterfaceDown", Gravity.FAULT, MAC)
+    assert found.cause == "The appliance's interface eth1 is down: no machine on it can reach the appliance."
+    assert found.remedy.startswith("`ip link set eth1 up`")
+    assert "eth1 is there, and is not up" in found.evidence[0]
+    assert len(found.evidence) > 1, "what was seen of the machine stands below"
+
+
+def test_a_machine_without_a_symptom_is_told_nothing_of_the_appliances_faults() -> None:
+    assert beside(vitals(attachments=(DOWN,)), ticket=False) == ()
+    assert beside(vitals(attachments=(DOWN,)), *SENT, seen(40, Stage.WORKER)) == ()
+
+
+def test_a_loop_is_told_behind_the_fault_that_causes_it_with_how_it_goes_on() -> None:
+    vain = [
+        each for begin in (0, 60, 120) for each in (asked(begin), *answered(begin + 1), seen(begin + 7, Stage.SCRIPT))
+    ]
+    (alone,) = beside(vitals(), *vain, after=0)
+    assert alone.rule == "BootLoop"
+    found = beside(vitals(damaged_osie=(KERNEL,)), *vain, after=0)
+    assert rules(found) == ["OsieDamaged", "BootLoop"]
+    assert first_line(found) is found[0]
+
+
+def test_a_loop_is_read_after_what_says_why_it_goes_on() -> None:
+    vain = [
+        each
+        for begin in (0, 60, 120)
+        for each in (asked(begin), *answered(begin + 1), seen(begin + 8, Stage.KERNEL), seen(begin + 9, Stage.RAMDISK))
+    ]
+    found = diagnose(case(*vain, after=300))
+    assert rules(found) == ["SilentOsie", "BootLoop"]
+
+
+@pytest.mark.parametrize(
+    ("measured", "sightings", "told"),
+    [
+        (shut("udp", 67, "DHCP"), [], "PortShut"),
+        (shut("udp", 69, "TFTP"), [], "NeverSeen"),
+        (shut("udp", 69, "TFTP"), [asked(0), *answered(1)], "PortShut"),
+        (shut("tcp", 80, "HTTP"), [asked(0), *answered(1)], "Stalled"),
+        (shut("tcp", 80, "HTTP"), LOADED, "PortShut"),
+        (shut("tcp", 80, "HTTP"), [*LOADED, asked(5, Asker.IPXE), *answered(6)], "PortShut"),
+        (shut("udp", 514, "syslog"), SENT, "SilentOsie"),
+        (vitals(unheard=(Unheard(interface="eth1", port=67, frames=3, since=BEGIN),)), [], "PortUnheard"),
+        (vitals(attachments=(replace(UP, index=8, bound=7),)), LOADED, "InterfaceRecreated"),
+        (vitals(attachments=(replace(UP, carrier=False),)), LOADED, "NoCarrier"),
+        (vitals(refused_write="no space left", refused_since=BEGIN), SENT, "WriteRefused"),
+        (vitals(refused_write="no space left", refused_since=BEGIN), LOADED, "SilentLoader"),
+        (vitals(damaged_osie=(KERNEL,)), SENT, "OsieDamaged"),
+        (vitals(damaged_osie=(KERNEL,)), LOADED, "SilentLoader"),
+        (vitals(damaged_osie=(replace(KERNEL, path="/data/osie/aarch64/vmlinuz"),)), SENT, "SilentOsie"),
+    ],
+)
+def test_a_fault_is_blamed_for_what_the_machine_needs_next_and_for_nothing_else(
+    measured: Vitals, sightings: list[Sighting], told: str
+) -> None:
+    found = first_line(beside(measured, *sightings))
+    assert found is not None
+    assert found.rule == told
+
+
+@pytest.mark.parametrize(
+    ("interface", "told"),
+    [
+        (KNOWN, "Stalled"),
+        (replace(KNOWN, address=IPv4Address("172.30.1.21")), "InterfaceGone"),
+        (replace(KNOWN, address=None), "Stalled"),
+    ],
+)
+def test_a_fault_of_another_interface_than_the_machines_is_not_blamed(interface: Interface, told: str) -> None:
+    found = beside(
+        vitals(attachments=(UP, AWAY)), asked(0), seen(1, Stage.OFFERED), subnets=(NEAR, FAR), interface=interface
+    )
+    assert rules(found) == [told]
+
+
+def test_replies_and_addresses_that_others_take_are_blamed_on_their_interface() -> None:
+    refused = RefusedReplies(interface="eth1", what="DHCP", times=3, since=BEGIN, error="refused", to="172.30.0.21")
+    taken = TakenAddress(interface="eth1", address=IPv4Address("172.30.0.1"), mac=MAC)
+    for host, told in (
+        (HostVitals(refused_replies=(refused,)), "RepliesRefused"),
+        (HostVitals(taken=(taken,)), "AddressTaken"),
+    ):
+        assert rules(beside(vitals(host=host), asked(0), seen(1, Stage.OFFERED))) == [told]
+    link = LinkSettings(interface="eth1", networks=frozenset({NEAR.network}), mtu=1500)
+    stray = StrayRoute(
+        interface="eth1", ours=UP.address, network=NEAR.network, address=IPv4Address("172.30.0.21"), through="tun0"
+    )
+    elsewhere = vitals(attachments=(UP,), host=HostVitals(links=(link,), stray_routes=(stray,)))
+    assert rules(beside(elsewhere, asked(0), *answered(1))) == ["LeadsElsewhere"]
+    assert rules(beside(elsewhere, asked(0), seen(1, Stage.OFFERED))) == ["Stalled"], "DHCP goes out on its interface"
+    tftp = HostVitals(refused_replies=(replace(refused, what="TFTP"),))
+    assert rules(beside(vitals(host=tftp), asked(0), seen(1, Stage.OFFERED))) == ["Stalled"]
+
+
+def test_a_boot_file_or_a_step_that_lacks_a_file_of_the_osie_is_the_damaged_osie() -> None:
+    damaged = vitals(damaged_osie=(KERNEL,))
+    missing = failed(9, "not found", 0, name="osie/x86_64/vmlinuz")
+    assert rules(beside(damaged, asked(0), *answered(1), missing, after=1)) == ["OsieDamaged"]
+    other = failed(9, "not found", 0, name="gpxe.0")
+    assert rules(beside(damaged, asked(0), *answered(1), other, after=1)) == ["MissingLoader"]
+    facts = {"step": Step.KERNEL.name, "error": StepError.NOT_FOUND.name}
+    assert rules(beside(damaged, *SCRIPTED, seen(8, Stage.STEP_FAILED, **facts), after=1)) == ["OsieDamaged"]
+    script = {**facts, "step": Step.SCRIPT.name}
+    assert rules(beside(damaged, *SCRIPTED, seen(8, Stage.STEP_FAILED, **script), after=1)) == ["BootStepFailed"]
+    own = replace(KNOWN, netboot=Netboot(osie=OwnOsie(kernel="http://k/vmlinuz", initramfs="http://k/initrd")))
+    found = beside(damaged, *SCRIPTED, seen(8, Stage.STEP_FAILED, **facts), after=1, interface=own)
+    assert rules(found) == ["BootStepFailed"]
+
+
+def test_without_any_osie_the_machine_is_told_the_same_as_the_appliance() -> None:
+    own = faults(appliance(osie=()))
+    (found,) = diagnose(replace(case(*SCRIPTED, after=300, osie=(), surveyed=True), faults=own))
+    assert (found.rule, found.cause) == ("NoOsie", "No OSIE was built: machines that are to boot find no kernel.")
+
+
+def test_a_worker_in_touch_and_what_is_known_better_are_not_explained_by_the_appliance() -> None:
+    down = vitals(attachments=(DOWN,))
+    idle = [asked(0), seen(1, Stage.IGNORED, why=Silence.NOT_PERMITTED.value)]
+    assert "InterfaceDown" not in rules(beside(down, *idle, ticket=False))
+    told = case(*LOADED, after=300)
+    working = replace(told, work=replace(WORK, contact=told.now), faults=faults(appliance(vitals=down)))
+    assert rules(diagnose(working)) == ["SilentLoader"]
+
+
+def test_the_networks_silence_is_that_of_an_interface_without_a_link() -> None:
+    told = appliance(mode="proxy", vitals=vitals(attachments=(replace(UP, carrier=False),)))
+    assert rules(diagnose(told)) == ["NobodyGivesAddresses", "NoCarrier"]
+    assert rules(diagnose(replace(told, faults=faults(told)))) == ["NoCarrier"]
+
+
+def test_images_and_services_of_a_workflow_lack_what_the_appliance_lacks() -> None:
+    engine = EngineTrouble(fault=EngineFault.SILENT, why="no answer", url="unix:///x")
+    own = faults(appliance(vitals=vitals(registry="the folder of repositories is gone", engine=engine)))
+    waits = replace(WORK, action_state=State.PENDING)
+    gone = AwaitedService(name="db", host=ON_APPLIANCE, phase="READY", reason=Reason.ENGINE_GONE)
+    for work, told in (
+        (replace(waits, images=("image shell:v1 is not in the registry",)), "RegistryUnusable"),
+        (replace(waits, gone=(gone,)), "EngineAway"),
+        (replace(waits, gone=(gone, replace(gone, host="node8"))), "ServiceGone"),
+    ):
+        found = diagnose(Case(now=BEGIN, since=BEGIN, address=UP.address, work=work, faults=own), work_rules())
+        assert {(each.rule, each.workflow) for each in found} == {(told, work.id)}
+
+
+def test_what_was_seen_of_the_boot_before_a_running_action_leads_nowhere_while_its_worker_is_in_touch() -> None:
+    looping = case(asked(0, architecture=6), seen(1, Stage.IGNORED, why=Silence.NO_PROGRAM.value), after=5)
+    touched = replace(looping, work=replace(WORK, contact=looping.now))
+    assert [each.leads for each in diagnose(touched)] == [False]
+    assert first_line(diagnose(touched)) is None
+    long_ago = looping.now - timedelta(minutes=5)
+    silent = replace(looping, work=replace(WORK, contact=long_ago, since=long_ago))
+    led = first_line(diagnose(silent))
+    assert led is not None
+    assert led.rule == "NoProgram"

@@ -1,0 +1,131 @@
+"""Which of the appliance's own faults keep a machine or a workflow from going on.  Pure.
+
+Rule: a fault is blamed for what it stops where the patient needs that, and for nothing else: not that of an interface behind which
+the machine is not, and not that of a file which it does not load.
+"""
+
+from collections.abc import Iterator, Mapping
+from ipaddress import IPv4Address
+from typing import Final
+
+from tinkbox.engine.doctor.case import ON_APPLIANCE, REACHING, Case, Duty, Fault, Stops, Work, of, text
+from tinkbox.engine.doctor.rules.loader import ARM, architecture
+from tinkbox.model.boot import Asker, Stage, Step
+from tinkbox.model.sightings import Sighting
+
+_ADDRESS: Final = frozenset({Duty.DHCP})
+_FILES: Final = _ADDRESS | {Duty.HTTP, Duty.OSIE}
+_BEGINS: Final = _FILES | {Duty.STORE}
+_WORKS: Final = frozenset({Duty.HTTP, Duty.STORE})
+# What a boot needs next that was last seen at a stage; iPXE, the kernel and the OSIE ask for an address again.
+_NEXT: Final[Mapping[Stage, frozenset[Duty]]] = {
+    Stage.DISCOVER: _ADDRESS,
+    Stage.OFFERED: _ADDRESS,
+    Stage.REQUESTED: _ADDRESS,
+    Stage.REFUSED: _ADDRESS,
+    Stage.OTHER_SERVER: _ADDRESS | {Duty.PXE, Duty.TFTP, Duty.HTTP},
+    Stage.BOOT_SERVER: _ADDRESS | {Duty.PXE, Duty.TFTP, Duty.HTTP},
+    Stage.LOADER_REQUESTED: _ADDRESS | {Duty.TFTP},
+    Stage.LOADER: _ADDRESS | {Duty.HTTP},
+    Stage.SCRIPT: _FILES,
+    Stage.DISCOVERY: _FILES,
+    Stage.KERNEL: _FILES,
+    Stage.RAMDISK: _BEGINS,
+    Stage.FIRMWARE: _BEGINS,
+    Stage.TICKET: _BEGINS,
+    Stage.CLOCK: _ADDRESS | _WORKS,
+    Stage.SESSION: _WORKS,
+}
+_OSIE_FILES: Final = ("vmlinuz", "initramfs", "firmware")
+_OSIE_STEPS: Final = (Step.KERNEL.name, Step.RAMDISK.name, Step.FIRMWARE.name, Step.BOOT.name)
+_OSIE_TROUBLE: Final = {"network": _ADDRESS | {Duty.HTTP}, "credential": _WORKS}
+
+
+def blamed(case: Case, symptom_of: frozenset[Duty]) -> Iterator[Fault]:
+    """The appliance's faults that explain a symptom of the lack of these duties."""
+    wanted = (symptom_of & _needed(case)) if case.faults else frozenset()
+    for each in case.faults:
+        if each.stops.duties & wanted and _concerns(each.stops, case):
+            yield each
+
+
+def _needed(case: Case) -> frozenset[Duty]:
+    """The duties without which the patient cannot go on."""
+    needed: frozenset[Duty] = frozenset()
+    work = case.work
+    if work is not None and work.images:
+        needed |= {Duty.REGISTRY}
+    if work is not None and _all_on_appliance(work):
+        needed |= {Duty.ENGINE}
+    if case.mac is None:
+        return needed | (REACHING if work is None else frozenset())
+    return needed | (_of_boot(case) if case.worker_heard is None else frozenset())
+
+
+def _all_on_appliance(work: Work) -> bool:
+    """Whether every service that is not ready, or not there any more, runs on the appliance, and there is one."""
+    lacking = (*work.services, *work.gone)
+    return bool(lacking) and all(each.host == ON_APPLIANCE for each in lacking)
+
+
+def _of_boot(case: Case) -> frozenset[Duty]:
+    """What its boot needs next, by what was seen of it last and of the boot that came furthest."""
+    since = case.waited_since
+    if not case.sightings or (since is not None and case.heard_at is not None and case.heard_at < since):
+        return _ADDRESS if case.mode != "off" else frozenset({Duty.TFTP, Duty.HTTP})
+    needed = _next(case, case.last) | _next(case, case.furthest)
+    if Duty.OSIE in needed and case.interface is not None and not case.interface.netboot.needs_our_osie:
+        needed -= {Duty.OSIE}
+    if case.mode == "pool" and Duty.DHCP in needed:
+        needed |= {Duty.STORE}  # a lease counts when it is on disk
+    return needed
+
+
+def _next(case: Case, boot: tuple[Sighting, ...]) -> frozenset[Duty]:
+    seen = boot[-1]
+    if seen.stage is Stage.LEASED:
+        asked = of(boot, Stage.DISCOVER)
+        by_http = bool(asked) and text(asked[-1], "asker") in (Asker.IPXE, Asker.HTTP)
+        loading = frozenset({Duty.HTTP} if by_http else {Duty.TFTP})
+        return _ADDRESS | loading | (frozenset() if case.gives_addresses else {Duty.PXE})
+    if seen.stage is Stage.LOADER_FAILED:
+        if text(seen, "why") != "not found":
+            return _ADDRESS | {Duty.TFTP}
+        is_osie = text(seen, "name").rpartition("/")[2] in _OSIE_FILES
+        return frozenset({Duty.OSIE} if is_osie else ())
+    if seen.stage is Stage.STEP_FAILED:
+        step = text(seen, "step")
+        return _FILES if step in _OSIE_STEPS else frozenset({Duty.HTTP} if step == Step.CREDENTIAL.name else ())
+    if seen.stage is Stage.OSIE_TROUBLE:
+        return _OSIE_TROUBLE.get(text(seen, "part"), frozenset())
+    return _NEXT.get(seen.stage, frozenset())
+
+
+def _concerns(stops: Stops, case: Case) -> bool:
+    """Whether a fault is one of where the patient is, and of what it boots."""
+    if stops.interface and stops.interface not in _interfaces(case):
+        return False
+    return not stops.architecture or stops.architecture == _architecture(case)
+
+
+def _interfaces(case: Case) -> frozenset[str]:
+    """The interface behind which a machine is; where that is not known the only one that there is, else none."""
+    every = frozenset(each.interface for each in case.subnets if each.interface)
+    address = _address(case)
+    found = frozenset(
+        each.interface for each in case.subnets if each.interface and address is not None and address in each.network
+    )
+    return found or (every if len(every) == 1 else frozenset())
+
+
+def _address(case: Case) -> IPv4Address | None:
+    if case.interface is not None and case.interface.address is not None:
+        return case.interface.address
+    leased = next((text(each, "address") for each in reversed(of(case.sightings, Stage.LEASED))), "")
+    return IPv4Address(leased) if leased else None
+
+
+def _architecture(case: Case) -> str:
+    if case.interface is not None:
+        return case.interface.architecture
+    return "aarch64" if architecture(case.last) in ARM else "x86_64"

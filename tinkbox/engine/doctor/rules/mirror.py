@@ -1,0 +1,91 @@
+"""The doctor's rule about the registries from which the appliance fetches what it lacks."""
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+from urllib.parse import urlsplit
+
+from tinkbox.engine.doctor.case import Case, Finding, moment
+from tinkbox.model.diagnosis import Gravity
+from tinkbox.model.images.mirrors import MirrorFault, MirrorTrouble
+from tinkbox.model.text import one_line
+
+_LONGEST: Final = 300
+# What is wrong, as the middle of a sentence, and what to do, where {name} is the mirror's host and {look} asks it by hand.
+_FAULTS: Final[Mapping[MirrorFault, tuple[str, str]]] = {
+    MirrorFault.NAME: (
+        "cannot be found: its name has no address",
+        (
+            "`getent hosts {name}` must print one. If it does not, check the name under `registry.mirrors` in tinkbox.yaml, /etc/resolv.conf, "
+            "and whether the DNS server named there is up."
+        ),
+    ),
+    MirrorFault.REFUSED: (
+        "refuses connections",
+        (
+            "Its host answers, and nothing listens on that port: start the registry there, or correct its URL under `registry.mirrors` in "
+            "tinkbox.yaml."
+        ),
+    ),
+    MirrorFault.UNREACHABLE: (
+        "cannot be reached: this host has no way there",
+        "`ip route get $(getent hosts {name} | cut -d' ' -f1)` shows the way that is taken: mend the route, the link or the gateway.",
+    ),
+    MirrorFault.CERTIFICATE: (
+        "shows a certificate that is not accepted",
+        (
+            "`{look}` shows why. An authority of your own goes to /usr/local/share/ca-certificates: `update-ca-certificates`, then `systemctl "
+            "restart tinkbox`. A clock that is wrong makes certificates invalid too."
+        ),
+    ),
+    MirrorFault.SILENT: (
+        "does not answer",
+        (
+            "`{look}` shows how far one comes from this host: look at the registry, at firewalls on the way, and at `https_proxy`, if "
+            "tinkbox has one."
+        ),
+    ),
+    MirrorFault.LOGIN: (
+        "does not take tinkbox's login",
+        (
+            "Correct `username` under `registry.mirrors` in tinkbox.yaml, then `systemctl restart tinkbox`, or the password in its "
+            "`password_file`, which is read anew each time."
+        ),
+    ),
+    MirrorFault.LIMIT: (
+        "refuses because it was asked too often",
+        (
+            "Wait, or give it a `username` and `password_file` under `registry.mirrors` in tinkbox.yaml: registries let those with a login ask "
+            "more often."
+        ),
+    ),
+    MirrorFault.ANSWER: (
+        "does not answer as a registry does",
+        "`{look}` shows what it answers: look at the log of that registry, and at the URL under `registry.mirrors` in tinkbox.yaml.",
+    ),
+}
+
+
+def mirror_away(case: Case) -> Iterator[Finding]:
+    """A mirror of which nothing comes: a fault where a pull failed for that, and it is away still."""
+    for each in case.vitals.mirrors if case.vitals else ():
+        parts = urlsplit(each.url)
+        wrong, remedy = _FAULTS[each.fault]
+        look = f"curl -v {parts.scheme}://{parts.netloc}/v2/"
+        yield Finding(
+            gravity=Gravity.FAULT if each.looked and each.pulled_at else Gravity.SUSPECT,
+            cause=f"The mirror of {each.host}, {parts.netloc}, {wrong}: images of {each.host} that are not kept here cannot be fetched.",
+            evidence=tuple(_seen(each)),
+            remedy=f"{remedy.format(name=parts.hostname, look=look)} Images that are kept here are served meanwhile; with "
+            "`registry.offline: true` no mirror is asked.",
+            subject=each.host,
+        )
+
+
+def _seen(trouble: MirrorTrouble) -> Iterator[str]:
+    yield f"{moment(trouble.at)} {one_line(trouble.why, _LONGEST)}"
+    if trouble.since != trouble.at:
+        yield f"{moment(trouble.since)} it failed first, and every time since"
+    if trouble.pulled_at is not None:
+        yield f"{moment(trouble.pulled_at)} what a machine asked for did not come"
+    if not trouble.looked:
+        yield "the registry itself answers, when it is asked for nothing in particular"

@@ -1,0 +1,106 @@
+"""Why a folder of ours takes no write although it is there: its file system, room, inodes, quota, flags, rights.  Linux."""
+
+import errno
+import fcntl
+import os
+import stat
+import struct
+import tempfile
+from pathlib import Path
+from typing import Final
+
+from tinkbox.host_users import user_name
+from tinkbox.model.sizes import show_size
+
+# With less, an error is one of room: SQLite tells so of some of its files.
+LITTLE: Final = 1 << 20
+_PAGE: Final = 4096
+# ioctl_iflags(2): the number on 64 bit, and what chattr calls +i and +a.
+_GET_FLAGS: Final = 0x80086601
+_IMMUTABLE: Final = 0x10
+_APPEND_ONLY: Final = 0x20
+
+
+def why_unwritable(folder: Path, *files: Path) -> str:
+    """What keeps a folder, or these files in it, from being written, with the way out; empty where that cannot be seen.  It blocks."""
+    try:
+        disk = os.statvfs(folder)
+    except OSError:
+        return ""
+    if disk.f_flag & os.ST_RDONLY:
+        return _read_only(folder)
+    for each in (folder, *files):
+        flags = _flags(each)
+        if flags & _IMMUTABLE:
+            return f"{each} is immutable: `chattr -i {each}` has it take writes again"
+        if flags & _APPEND_ONLY:
+            return f"{each} takes additions alone: `chattr -a {each}` has it take writes again"
+    if disk.f_bavail * disk.f_frsize < LITTLE:
+        return no_room(folder, disk.f_bavail * disk.f_frsize)
+    if disk.f_files and not disk.f_favail:
+        return _no_inode(folder, disk.f_bavail * disk.f_frsize)
+    return _why(folder, _refusal(folder))
+
+
+def no_room(folder: Path, free: int | None) -> str:
+    """What to say of a disk without room; `free` are the bytes that are left, if they are known."""
+    left = "" if free is None else f"its disk has {show_size(free)} free; "
+    return f"{left}free space where the data folder {folder} is (`df -h {folder}`)"
+
+
+def _why(folder: Path, number: int) -> str:
+    """What an error means that a small new file in the folder meets."""
+    if number == errno.EDQUOT:
+        me = user_name(os.geteuid())
+        return f"the disk quota of {me} is used up: `quota -s -u {me}` shows it; raise it, or delete what is not needed"
+    if number == errno.EROFS:
+        return _read_only(folder)
+    if number in (errno.EACCES, errno.EPERM):
+        return f"{user_name(os.geteuid())} may not write there: see whose it is, and its mode, with `ls -ld {folder}`"
+    if number == errno.EIO:
+        return f"its disk fails: look for its errors with `dmesg`, and copy {folder} to a sound disk"
+    return ""
+
+
+def _read_only(folder: Path) -> str:
+    place = _mounted_at(folder)
+    return (
+        f"its file system, mounted at {place}, is read-only: `dmesg` tells whether the kernel made it so after an error of the disk; if "
+        f"not, `mount -o remount,rw {place}` has it take writes again"
+    )
+
+
+def _no_inode(folder: Path, free: int) -> str:
+    return (
+        f"its file system has no inode left for another file, though {show_size(free)} are free (`df -i {folder}`): delete files there "
+        f"that are small and many, which `sudo du --inodes -x {_mounted_at(folder)} | sort -n | tail` finds"
+    )
+
+
+def _mounted_at(folder: Path) -> Path:
+    return next((each for each in (folder, *folder.parents) if os.path.ismount(each)), Path("/"))
+
+
+def _refusal(folder: Path) -> int:
+    """The number of the error that a new file meets there; 0: none.  It need not come to the disk: the caller waits."""
+    try:
+        with tempfile.TemporaryFile(dir=folder, buffering=0) as file:
+            file.write(bytes(_PAGE))
+    except OSError as error:
+        return error.errno or 0
+    return 0
+
+
+def _flags(path: Path) -> int:
+    try:
+        if not stat.S_ISREG(path.lstat().st_mode) and not path.is_dir():
+            return 0
+        opened = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except OSError:
+        return 0
+    try:
+        return int(struct.unpack_from("I", fcntl.ioctl(opened, _GET_FLAGS, bytes(8)))[0])
+    except OSError:  # a file system without them
+        return 0
+    finally:
+        os.close(opened)

@@ -1,0 +1,159 @@
+"""What machines send to our ports and what we reply, and whether a rule's condition matches it.  Pure."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from enum import IntEnum, StrEnum
+from ipaddress import IPv4Address, IPv4Network
+from typing import Final
+
+EVERYBODY: Final = IPv4Address("255.255.255.255")
+_CLIENT: Final = 68  # where DHCP clients hear replies
+
+
+class Match(IntEnum):
+    """Whether the packets of a flow match: none, some or perhaps some, all."""
+
+    NO = 0
+    MAYBE = 1
+    YES = 2
+
+
+def all_of(*matches: Match) -> Match:
+    """Whether packets match all of several conditions."""
+    return min(matches, default=Match.YES)
+
+
+def any_of(*matches: Match) -> Match:
+    """Whether packets match one of several conditions at least."""
+    return max(matches, default=Match.NO)
+
+
+def negated(match: Match) -> Match:
+    """Whether packets do not match."""
+    return Match(2 - match)
+
+
+def how_many(matching: int, of: int) -> Match:
+    """Whether all, some or none of so many match."""
+    return Match.NO if not matching else Match.YES if matching == of else Match.MAYBE
+
+
+def surely(is_so: bool) -> Match:
+    """All or none."""
+    return Match.YES if is_so else Match.NO
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Port:
+    """A port of ours that machines have to reach on an interface, at our address there; `what` is asked there."""
+
+    interface: str
+    address: IPv4Address
+    network: IPv4Network
+    port: int
+    protocol: str
+    what: str
+
+    @property
+    def targets(self) -> frozenset[IPv4Address]:
+        """The addresses to which machines send."""
+        broadcast = {EVERYBODY, self.network.broadcast_address} if self.what == "DHCP" else set[IPv4Address]()
+        return frozenset({self.address, *broadcast})
+
+    @property
+    def replies(self) -> bool:
+        """Whether machines wait for an answer."""
+        return self.what != "syslog"
+
+    @property
+    def replies_from(self) -> int | None:
+        """The port that replies come from; None: another one for each machine."""
+        return None if self.what == "TFTP" else self.port
+
+
+class Way(StrEnum):
+    """To our port, or from it."""
+
+    IN = "in"
+    OUT = "out"
+
+
+# What connection tracking calls the packets of which a flow is judged.  The first packet of a flow to us opens it.  DHCP replies go to
+# another address than that which was asked, and what TFTP sends comes from another port: neither belongs to the question.
+_NEW: Final = frozenset({"new"})
+_ESTABLISHED: Final = frozenset({"established"})
+_OF_TFTP: Final = frozenset({"new", "related"})  # the latter where the kernel's helper for TFTP follows it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Flow:
+    """What machines on an interface send to one of our ports, or what we send them from there.
+
+    `devices` is where a table sees it: our interface, or below a bridge all ports of that.
+    """
+
+    port: Port
+    way: Way
+    devices: frozenset[str]
+
+    def passes(self, name: str, wildcard: str, way: Way) -> Match:
+        """Whether it comes in, or goes out, by an interface of this name; what ends with the wildcard is the beginning of one."""
+        if way is not self.way:  # there is none, and a rule may ask for that
+            return Match.MAYBE
+        begins = name.removesuffix(wildcard) if wildcard and name.endswith(wildcard) else None
+        found = sum(each == name if begins is None else each.startswith(begins) for each in self.devices)
+        return how_many(found, len(self.devices))
+
+    def is_to_port(self, low: int, high: int) -> Match:
+        """Whether its destination port is one of these."""
+        if self.way is Way.OUT and self.port.what != "DHCP":
+            return surely((low, high) == (0, 65535)) or Match.MAYBE
+        return surely(low <= (self.port.port if self.way is Way.IN else _CLIENT) <= high)
+
+    def is_from_port(self, low: int, high: int) -> Match:
+        """Whether its source port is one of these."""
+        known = self.port.replies_from if self.way is Way.OUT else None
+        return (surely((low, high) == (0, 65535)) or Match.MAYBE) if known is None else surely(low <= known <= high)
+
+    def is_to(self, first: IPv4Address, last: IPv4Address) -> Match:
+        """Whether it goes to one of these addresses."""
+        if self.way is Way.IN:
+            inside = [first <= each <= last for each in self.port.targets]
+            return how_many(sum(inside), len(inside))
+        lowest, highest = self.port.network.network_address, self.port.network.broadcast_address
+        if self.port.what == "DHCP":
+            highest = EVERYBODY
+        if first <= lowest and highest <= last:
+            return Match.YES
+        return surely(first <= highest and lowest <= last) and Match.MAYBE
+
+    def is_from(self, first: IPv4Address, last: IPv4Address) -> Match:
+        """Whether it comes from one of these addresses."""
+        if self.way is Way.OUT and first <= self.port.address <= last:
+            return Match.YES
+        return surely((first, last) == (IPv4Address(0), EVERYBODY)) or Match.MAYBE
+
+    def is_in_state(self, states: Collection[str]) -> Match:
+        """Whether connection tracking has it in one of these states, in small letters."""
+        if "untracked" in states:
+            return Match.MAYBE
+        if self.way is Way.IN or self.port.what == "DHCP":
+            mine = _NEW
+        else:
+            mine = _OF_TFTP if self.port.what == "TFTP" else _ESTABLISHED
+        return how_many(len(mine & {*states}), len(mine))
+
+    def is_to_kind(self, kinds: Sequence[str]) -> Match:
+        """Whether it goes to one of these kinds of addresses (`ip route` has their names), in small letters."""
+        if self.way is Way.OUT:
+            return Match.MAYBE
+        mine = ["broadcast" if self._is_broadcast(each) else "local" for each in self.port.targets]
+        return how_many(sum(each in kinds for each in mine), len(mine))
+
+    def may_arrive_at(self, to: str) -> bool:
+        """Whether our port gets it, perhaps, where it is diverted to an address, a colon and a port; what is empty stays as it was."""
+        address, _, port = to.partition(":")
+        return address in ("", str(self.port.address)) and ("-" in port or port in ("", str(self.port.port)))
+
+    def _is_broadcast(self, address: IPv4Address) -> bool:
+        return address in (EVERYBODY, self.port.network.broadcast_address)

@@ -38,7 +38,7 @@ from tinkbox.boot.syslog import SyslogServer
 from tinkbox.boot.tftp.files import TftpFiles
 from tinkbox.boot.tftp.server import TftpServer
 from tinkbox.boot.tftp.transfer_room import TransferRoom
-from tinkbox.disk_room import free_in, inodes_in
+from tinkbox.disk_room import free_in, inodes_in, mounted_at
 from tinkbox.door.connections import THIS_HOST
 from tinkbox.door.local_users import user_holder
 from tinkbox.door.reading_pace import ReadingPace
@@ -442,6 +442,7 @@ class Appliance:
             mirrors=self._upstreams.troubles,
             unclean_end=self._unclean_end,
             inodes=partial(inodes_in, data),
+            data_mount=lambda: str(mounted_at(data)),
             operator_socket=lambda: self._sockets.operator_local.problem,
             host=self._host_watch.look,
         )
@@ -472,7 +473,7 @@ class Appliance:
             vitals=self.vitals.vitals,
             unkept=partial(first_unkept, self.refused_writes),
             work=self.engine.work_in_hand,
-            presence=Presence(self._answers_arp, _now),
+            presence=Presence(self._answers_arp, self._is_anybody, self._prober.echoes, _now),
             lease_at=self.engine.leases.lease_at,
         )
 
@@ -499,6 +500,12 @@ class Appliance:
         if not any(address in each.interface.network for each in self._sockets.networks):
             return None
         return await self._prober.answers(address, mac)
+
+    async def _is_anybody(self, address: IPv4Address) -> bool | None:
+        """Whether a host is there, ourselves included; None where that cannot be asked."""
+        if any(address == each.interface.address for each in self._sockets.networks):
+            return True
+        return await self._prober.is_anybody(address)
 
     async def _gather(self, workflow_id: str) -> bool:
         """Have what the services of a workflow wrote handed over."""

@@ -17,6 +17,11 @@ def free_in(folder: Path) -> int:
     return 0
 
 
+def mounted_at(folder: Path) -> Path:
+    """Where the file system is mounted in which a folder is."""
+    return next((each for each in (folder, *folder.parents) if os.path.ismount(each)), Path("/"))
+
+
 def inodes_in(folder: Path) -> Inodes | None:
     """The inodes of the file system where a folder is; None where it has no fixed number of them, or does not tell."""
     try:

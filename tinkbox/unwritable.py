@@ -9,6 +9,7 @@ import tempfile
 from pathlib import Path
 from typing import Final
 
+from tinkbox.disk_room import mounted_at
 from tinkbox.host_users import user_name
 from tinkbox.model.sizes import show_size
 
@@ -63,7 +64,7 @@ def _why(folder: Path, number: int) -> str:
 
 
 def _read_only(folder: Path) -> str:
-    place = _mounted_at(folder)
+    place = mounted_at(folder)
     return (
         f"its file system, mounted at {place}, is read-only: `dmesg` tells whether the kernel made it so after an error of the disk; if "
         f"not, `mount -o remount,rw {place}` has it take writes again"
@@ -73,12 +74,8 @@ def _read_only(folder: Path) -> str:
 def _no_inode(folder: Path, free: int) -> str:
     return (
         f"its file system has no inode left for another file, though {show_size(free)} are free (`df -i {folder}`): delete files there "
-        f"that are small and many, which `sudo du --inodes -x {_mounted_at(folder)} | sort -n | tail` finds"
+        f"that are small and many, which `sudo du --inodes -x {mounted_at(folder)} | sort -n | tail` finds"
     )
-
-
-def _mounted_at(folder: Path) -> Path:
-    return next((each for each in (folder, *folder.parents) if os.path.ismount(each)), Path("/"))
 
 
 def _refusal(folder: Path) -> int:

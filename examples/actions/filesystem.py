@@ -4,20 +4,23 @@ import contextlib
 import os
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from failure import Failure
 
 BUSYBOX = "/bin/busybox"
+PARTITIONS = Path("/proc/partitions")
 
 
 @contextlib.contextmanager
 def mounted(disk: str, fs_type: str, *, writable: bool = False) -> Iterator[Path]:
     """The file system, mounted for the time of the block; on leaving, everything is on the disk.
 
-    Raises Failure with MountFailed or UnmountFailed.
+    Raises Failure with DiskNotFound, MountFailed or UnmountFailed.
     """
+    if not Path(disk).exists():
+        raise Failure("DiskNotFound", absent(disk, devices(PARTITIONS.read_text())))
     options = f"nosuid,nodev,noexec,{'rw' if writable else 'ro'}"
     with tempfile.TemporaryDirectory(prefix="mounted-") as folder:
         _busybox("MountFailed", "mount", "-t", fs_type, "-o", options, disk, folder)
@@ -25,6 +28,19 @@ def mounted(disk: str, fs_type: str, *, writable: bool = False) -> Iterator[Path
             yield Path(folder)
         finally:
             _busybox("UnmountFailed", "umount", folder)
+
+
+def devices(partitions: str) -> list[str]:
+    """The disks and partitions of `partitions`, which is as /proc/partitions (proc(5)), without those that only are in memory."""
+    names = (fields[3] for fields in map(str.split, partitions.splitlines()[1:]) if len(fields) == 4)
+    return [f"/dev/{each}" for each in names if not each.startswith(("loop", "ram", "zram"))]
+
+
+def absent(disk: str, there: Sequence[str]) -> str:
+    """What to say of a disk or partition that has no file, where the machine has those that are `there`."""
+    if disk in there:
+        return f'{disk} is not in this container: the action needs `volumes: ["/dev:/dev"]`'
+    return f"this machine has no {disk}; it has {', '.join(there) or 'no disk'}"
 
 
 def _busybox(reason: str, *command: str) -> None:

@@ -157,6 +157,7 @@ class Vitals:
     `damaged_images` are images by their names, and `registry` is why images cannot be used as a whole.  `database` is what SQLite found, in its last check or when it was asked; `refused_write` is the last write that the disk refused, until one
     succeeded, since `refused_since`.  `operator_socket` is why the file of the operator door's unix socket is gone and cannot be
     made anew.  `engine` is why this host's container engine does not answer, where services run on it.
+    `data_mount` is where the file system of the data folder is mounted.
     `mirrors` are those of registries of which nothing comes.  `unclean_end` is how the appliance before this one ended, None where it was told to.
     `unexamined` says what was not looked at, each with its reason.
     """
@@ -169,6 +170,7 @@ class Vitals:
     unheard: tuple[Unheard, ...] = ()
     memory: Memory | None = None
     inodes: Inodes | None = None
+    data_mount: str = "/"
     clock: ClockVitals | None = None
     damaged_osie: tuple[DamagedFile, ...] = ()
     damaged_images: tuple[DamagedFile, ...] = ()

@@ -137,6 +137,8 @@ def _health(snapshot: Snapshot, width: int = UNCUT) -> Line:
         rules = dict.fromkeys([*health.faults, *(each.rule for each in suspect)])
         short: Line = ((found, style),)
         long: Line = ((f"{found} ({', '.join(map(clean, rules))})", style),)
+    elif not health.examined:
+        short, long = (("doctor: examines", "dim"),), (("doctor: examines the appliance for the first time", "dim"),)
     else:
         short, long = (("doctor: no fault", "dim"),), (("doctor: no fault of the appliance", "dim"),)
     # Where it is narrow, what is wrong, or that nothing is, is seen before everything else.

@@ -45,7 +45,7 @@ class Sources:
     does; raises Refusal where it is not needed.  `time` is how far the clock is ahead of a time server, and which; raises Refusal where none tells.
     `refused` is which writes the disk refuses, and since when.  `unheard` are the ports to which something comes that we do not get.
     `damage` is what the store heard of a damaged file while it was used, empty for nothing.  `operator_socket` is why the operator
-    door's unix socket is gone, empty where it is there, `inodes` those of the data folder's file system, None where it counts none.  `mirrors` are
+    door's unix socket is gone, empty where it is there, `inodes` those of the data folder's file system, None where it counts none, and `data_mount` where that file system is mounted.  `mirrors` are
     those of registries of which nothing comes.  `unclean_end` is how the appliance before this one ended, None where it was told to.  `host` is this host beside our parts.
     """
 
@@ -63,6 +63,7 @@ class Sources:
     unclean_end: UncleanEnd | None = None
     operator_socket: Callable[[], str] = str
     inodes: Callable[[], Inodes | None] = _untold_inodes
+    data_mount: Callable[[], str] = lambda: "/"
     host: Callable[[], HostVitals | None] = _unknown_host
 
 
@@ -150,6 +151,7 @@ class Gatherer:
             unheard=tuple(self._sources.unheard()),
             memory=host_memory,
             inodes=self._sources.inodes(),
+            data_mount=self._sources.data_mount(),
             clock=ClockVitals(jump=self._watch.look(), newest=self._newest, offset=offset, source=source),
             damaged_osie=self._osie.last,
             other_versions=self._versions.last,

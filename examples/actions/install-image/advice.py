@@ -19,7 +19,10 @@ ADVICE = {
     "SizeMismatch": f"{_OTHER_IMAGE}. IMG_SIZE is the size of the image as it is written, without compression",
     "SizeUnknown": "Set IMG_SHA256 or IMG_SIZE in the action's environment",
     "DownloadRefused": "Check who may read that address: open it with curl from the network of the machine",
-    "DownloadFailed": "Check that the server runs, and that the machine's network leads to it; RETRY_ENABLED keeps trying",
+    "DownloadFailed": (
+        "Check that the server runs, that its name is right, and that the machine's network leads to it: its name servers and its "
+        "gateway stand in `tinkbox hardware get MACHINE`. RETRY_ENABLED keeps trying"
+    ),
     "CertificateRefused": "Give the server a certificate that the machine trusts, or serve the image over http with IMG_SHA256",
     "DiskTooSmall": "Use a larger disk (write `disk: largest` beside the action's image), or a smaller image",
     "ImageTooLarge": "Use a larger disk (write `disk: largest` beside the action's image), or a smaller image",

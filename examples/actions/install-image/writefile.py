@@ -3,6 +3,7 @@
 import os
 import sys
 
+from advice import ADVICE
 from failure import run
 from file_writing import parameters, write_on_disk
 
@@ -12,4 +13,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(run(main))
+    sys.exit(run(main, advice=ADVICE))

@@ -59,6 +59,7 @@ def parameters(environment: Mapping[str, str]) -> Parameters:
 # What a person can do about each reason of failure.
 ADVICE = {
     "MissingHostPid": "Write `pid: host` beside the action's image in the template",
+    "DiskNotFound": "Type `tinkbox hardware get MACHINE` for the disks that the machine has, and correct BLOCK_DEVICE in the template",
     "NoBootMenu": "Set KERNEL_PATH, INITRD_PATH and CMD_LINE in the action's environment",
     "FileUnusable": "Check the path as the installed system names it, and that DEST_DISK is the partition that holds it",
     "KernelUnusable": "Install the image for this machine's processor",

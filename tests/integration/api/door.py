@@ -45,7 +45,6 @@ from tinkbox.engine.workflows.breakpoints import Breakpoints
 from tinkbox.model.access import Caller, Right, operator
 from tinkbox.model.diagnosis import Diagnosis, Heard
 from tinkbox.model.firmware_traits import FirmwareTraits
-from tinkbox.model.hardware import MacAddress
 from tinkbox.model.inventory import Inventory
 from tinkbox.model.leases import Lease
 from tinkbox.model.limits import DECLARED, EXAMINATIONS, STREAMS, Ledger, Limits
@@ -122,7 +121,7 @@ def examiner(box: Appliance, seen: Seen, limits: Limits) -> Examiner:
     async def sound() -> Vitals:
         return Vitals(at=box.clock())
 
-    async def unasked(_: IPv4Address, __: MacAddress) -> bool | None:
+    async def unasked(*_: object) -> bool | None:
         return None
 
     premises = Premises(address=IPv4Address("172.30.0.1"), since=box.clock(), mode="reservation")
@@ -145,7 +144,7 @@ def examiner(box: Appliance, seen: Seen, limits: Limits) -> Examiner:
         vitals=sound,
         unkept=lambda: None,
         work=box.work_in_hand,
-        presence=Presence(unasked, box.clock),
+        presence=Presence(unasked, unasked, unasked, box.clock),
         lease_at=lambda _: None,
     )
 

@@ -213,6 +213,16 @@ def test_a_fault_is_told_from_none_however_narrow_it_is(width: int, faults: tupl
     assert said in plain(picture(begun(told, 24, width))[1][0])
 
 
+@pytest.mark.parametrize(
+    ("width", "said"), [(44, "doctor: examines  "), (120, "examines the appliance for the first time")]
+)
+def test_before_everything_was_examined_nothing_is_said_to_be_right(width: int, said: str) -> None:
+    health = replace(ALL_KINDS.health, faults=(), examined=False)
+    assert said in plain(picture(begun(replace(ALL_KINDS, health=health), 24, width))[1][0])
+    told = replace(ALL_KINDS, health=replace(health, faults=("NoOsie",)))
+    assert "doctor: 1 fault" in plain(picture(begun(told, 24, width))[1][0])
+
+
 @pytest.mark.parametrize("width", [60, 80])
 def test_that_a_verdict_is_under_way_is_seen_where_the_line_is_cut(width: int) -> None:
     row = held(decided=True, message="x" * 90)

@@ -68,7 +68,9 @@ def routes(
                 text = await _whole(replace(await overview.snapshot(__version__), limits=notable))
         else:
             async with turn(request) if changes.tells_much(place) else nullcontext():
-                text = await changes.after(place, __version__, notable, rounds.appliance())
+                text = await changes.after(
+                    place, __version__, notable, rounds.appliance(), examined=rounds.have_examined
+                )
         return written(text)
 
     @takes(VERBOSE)

@@ -56,6 +56,24 @@ class Prober:
         except OSError:  # down or gone, which is told as that
             return None
 
+    async def is_anybody(self, address: IPv4Address) -> bool | None:
+        """Whether any other host answers ARP at an address within half a second; None where ARP cannot ask that."""
+        link = next((self._links[name] for name, network in self._networks.items() if address in network), None)
+        try:
+            return None if link is None else await link.first(address, self._patience, asked=ASKED) is not None
+        except OSError:  # down or gone, which is told as that
+            return None
+
+    async def echoes(self, address: IPv4Address) -> bool | None:
+        """Whether a host answers an ICMP echo within half a second, as one of three; None where none can be sent."""
+        try:
+            for _ in range(ASKED):
+                if not await _unechoed(address, self._patience / ASKED):
+                    return True
+        except OSError:  # no right to, or no route, which is told as that
+            return None
+        return False
+
     async def answers(self, address: IPv4Address, mac: MacAddress) -> bool:
         """Whether the host with this MAC answers ARP at an address within half a second, whoever else does.
 

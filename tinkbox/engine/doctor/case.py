@@ -81,6 +81,15 @@ class AwaitedService:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Way:
+    """The gateway and the name servers (IPv4) of a machine by its document; `silent` are those at which nobody answers ARP."""
+
+    gateway: IPv4Address | None = None
+    name_servers: tuple[IPv4Address, ...] = ()
+    silent: frozenset[IPv4Address] = frozenset()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Work:
     """A workflow that is not over, or ended last, and where it stands; of a machine: the one that it works on or waits for.
 
@@ -95,7 +104,8 @@ class Work:
     where nothing does.  `unkept` is since when the appliance cannot keep what the machine hands in, and why; None: it can, or the workflow
     is not looked at by itself.  `services` are the awaited ones, `images` says which images nothing can have, line by line.
     `hint` and `tail`, the last lines of output, are those of how it ended, at `ended_at`; `overtaken` is why it is not retried, empty
-    where it may be.  `other_version` is that of the machine's worker, where it is not the appliance's.  `engine_away` is since when the machine's engine does not answer its worker.  `gone` are services that were ready,
+    where it may be.  `other_version` is that of the machine's worker, where it is not the appliance's.  `way` is how the machine reaches others,
+    where a failed action may have missed them.  `engine_away` is since when the machine's engine does not answer its worker.  `gone` are services that were ready,
     and are not there any more.
     """
 
@@ -131,6 +141,7 @@ class Work:
     other_version: str = ""
     gone: tuple[AwaitedService, ...] = ()
     overtaken: str = ""
+    way: Way | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -211,7 +222,9 @@ class Case:
     `lent` tells who has the address that is reserved for the machine, `near` are MACs that may be another one of its own.
     `question` is the last one to the network for other DHCP servers, also where `rivals` are told of the appliance alone.
     `unnoted` tells of
-    unknown machines that were not noted lately for lack of room.  `faults` are those of the appliance that stop duties of it.
+    unknown machines that were not noted lately for lack of room.  `faults` are those of the appliance that stop duties of it.  `deaf_at` is when it was found last that one
+    of them kept questions for addresses from us.  `relay_answers` tells whether
+    the relay that the machine asks by answers ping, None where that was not asked.
     """
 
     now: datetime
@@ -245,6 +258,8 @@ class Case:
     work: Work | None = None
     lent: Lent | None = None
     near: tuple[Near, ...] = ()
+    deaf_at: datetime | None = None
+    relay_answers: bool | None = None
     unnoted: Unnoted | None = None
     question: NetworkQuestion | None = None
     faults: tuple["Fault", ...] = ()

@@ -30,6 +30,7 @@ from tinkbox.engine.doctor.rules.appliance import (
 from tinkbox.engine.doctor.rules.boot_step import boot_step_failed, disk_does_not_boot, silent_disk
 from tinkbox.engine.doctor.rules.card import missing_driver, missing_firmware
 from tinkbox.engine.doctor.rules.disk import deleted_early, disk_nearly_full, output_not_kept, write_refused
+from tinkbox.engine.doctor.rules.document import gateway_away, name_server_away
 from tinkbox.engine.doctor.rules.engine import machine_engine_away, service_gone
 from tinkbox.engine.doctor.rules.firewall import port_shut, port_taken, replies_refused
 from tinkbox.engine.doctor.rules.host import (
@@ -74,6 +75,7 @@ from tinkbox.engine.doctor.rules.network import (
     other_boot_server,
     other_server,
     proxy_ignored,
+    relay_unreached,
     remembered_address,
     spanning_tree,
     too_many_unknown,
@@ -201,6 +203,7 @@ RULES: Sequence[Rule] = (
     Rule("AddressInUse", "another host at the machine's address", address_in_use, of_boot=True),
     Rule("AnswersForMany", "a host that answers for many addresses of a pool", answers_for_many),
     Rule("TooManyUnknown", "more unknown machines than are noted", too_many_unknown),
+    Rule("RelayUnreached", "a relay that gets no reply of ours", relay_unreached, of_boot=True),
     Rule("HeldBack", "a limit that is reached", held_back),
     Rule("NoAddress", "no address to give", no_address, of_boot=True),
     Rule(
@@ -257,6 +260,8 @@ RULES: Sequence[Rule] = (
     Rule("CloudInitFailed", "an installed system whose cloud-init failed", cloud_init_failed, of_run=True),
     Rule("UserDataByAddress", "user-data that an address alone does not get", user_data_by_address),
     Rule("MetadataRefused", "a metadata token that another machine shows", metadata_refused),
+    Rule("NameServerAway", "a name server of a document that does not answer", name_server_away, of_work=True),
+    Rule("GatewayAway", "a gateway of a document that does not answer", gateway_away, of_work=True),
     Rule("WorkflowFailed", "a workflow that failed", workflow_failed, of_work=True),
     Rule(
         "OutOfMemory",

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from ipaddress import IPv4Address
 
-from tinkbox.engine.doctor.case import FORGEABLE, Case, Lent, NetworkQuestion, OsieSize, Work, held_back
+from tinkbox.engine.doctor.case import FORGEABLE, Case, Duty, Lent, NetworkQuestion, OsieSize, Work, held_back
 from tinkbox.engine.doctor.doctor import diagnose, faults, first_line, reading_order, work_rules
 from tinkbox.engine.doctor.pairing import Pairing, heard_of
 from tinkbox.engine.doctor.presence import Presence
@@ -159,6 +159,7 @@ class Examiner:
         self._looked: dict[MacAddress, tuple[Diagnosis, ...]] = {}  # what rounds found of machines in trouble
         self._heard: tuple[Rival, ...] | None = None  # when the network was asked last
         self._question: NetworkQuestion | None = None
+        self._deaf_at: datetime | None = None  # when a fault that kept DHCP from machines was found last
         self._surveys = Surveys(lambda listens: self._survey(listens=listens))
 
     async def examine(self, key: str = "", who: str = OPERATOR, *, listens: bool = True) -> Examination:
@@ -478,8 +479,14 @@ class Examiner:
 
     async def _of_work(self, work: Work, base: Case) -> tuple[Diagnosis, ...]:
         """What is found of a workflow alone."""
-        told = await self._work.with_kernel(work)
+        told = await self._with_surroundings(work)
         return diagnose(replace(base, mac=told.machine, work=told), work_rules())
+
+    async def _with_surroundings(self, work: Work) -> Work:
+        """The same with what its machine's kernel said, and what is known of its machine's way to others."""
+        record = self._machines.known.get(work.hardware_id)
+        interface = record.hardware.interface(work.machine) if record is not None and work.machine else None
+        return await self._presence.with_way(await self._work.with_kernel(work), interface)
 
     async def _meant(self, key: str) -> tuple[Sequence[str], Sequence[str]]:
         """The ids of the machines and workflows that a key means: by their whole ids or names, else by a beginning."""
@@ -561,7 +568,10 @@ class Examiner:
             unnoted=self._machines.timeline.unnoted(),
             question=self._question,
         )
-        return replace(general, faults=faults(replace(general, vitals=vitals)))
+        found = faults(replace(general, vitals=vitals))
+        if any(Duty.DHCP in each.stops.duties for each in found):
+            self._deaf_at = general.now
+        return replace(general, faults=found, deaf_at=self._deaf_at)
 
     async def _machine(
         self,
@@ -573,10 +583,10 @@ class Examiner:
         vitals: Vitals,
     ) -> Case:
         """A machine's case; `work` is what it works on, `vitals` are the appliance's, for what may keep its worker silent."""
-        case = await self._booted(general, mac, lost, waited_for)
+        case = await self._presence.with_relay(await self._booted(general, mac, lost, waited_for))
         if work is None:
             return case
-        case = replace(case, work=await self._work.with_kernel(work))
+        case = replace(case, work=await self._with_surroundings(work))
         return await self._presence.examined(case, vitals)
 
     async def _booted(

@@ -9,10 +9,12 @@ from datetime import datetime, timedelta
 from ipaddress import IPv4Address
 from typing import Final
 
-from tinkbox.engine.doctor.case import Case, of, text
+from tinkbox.engine.doctor.case import Case, Way, Work, of, text
+from tinkbox.engine.doctor.rules.document import lacks_way
+from tinkbox.engine.doctor.rules.network import unheard_relay
 from tinkbox.engine.doctor.rules.silence import silent_since
 from tinkbox.model.boot import Stage
-from tinkbox.model.hardware import MacAddress
+from tinkbox.model.hardware import Interface, MacAddress
 from tinkbox.model.vitals import Attachment, Vitals
 
 REMEMBERED: Final = timedelta(seconds=8)
@@ -22,6 +24,11 @@ KEPT: Final = 4096
 # Who is looked at every few seconds, and was not for so long, is not silent any more, or over.
 LOOKED_AT_WITHIN: Final = timedelta(seconds=30)
 MOST_BESIDE: Final = 20
+# A survey of many failed workflows takes no longer than for these addresses, each asked once in a while.
+NEIGHBOURS: Final = 16
+NEIGHBOURS_KEPT: Final = timedelta(minutes=1)
+MOST_NAME_SERVERS: Final = 3  # as the C library takes (resolv.conf(5))
+_Question = Callable[[IPv4Address], Awaitable[bool | None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,14 +45,24 @@ class _Silent:
 
 
 class Presence:
-    """`ask` tells whether a machine answers at an address, which takes up to a second; None: it cannot be asked there."""
+    """`ask` tells whether a machine answers at an address, `ask_anybody` whether anybody does, `ask_relay` whether a relay does.
+
+    Each takes up to a second, and answers None where nobody can be asked.
+    """
 
     def __init__(
-        self, ask: Callable[[IPv4Address, MacAddress], Awaitable[bool | None]], clock: Callable[[], datetime]
+        self,
+        ask: Callable[[IPv4Address, MacAddress], Awaitable[bool | None]],
+        ask_anybody: Callable[[IPv4Address], Awaitable[bool | None]],
+        ask_relay: Callable[[IPv4Address], Awaitable[bool | None]],
+        clock: Callable[[], datetime],
     ) -> None:
         self._ask = ask
+        self._ask_anybody = ask_anybody
+        self._ask_relay = ask_relay
         self._clock = clock
         self._told: dict[MacAddress, tuple[datetime, IPv4Address, bool | None]] = {}
+        self._neighbours: dict[tuple[_Question, IPv4Address], tuple[datetime, bool | None]] = {}
         self._asking = 0
         self._silent: dict[MacAddress, _Silent] = {}
 
@@ -71,6 +88,33 @@ class Presence:
         )
         link = _link(vitals, case, address)
         return replace(case, work=replace(work, answers=answers, silent_beside=tuple(beside[:MOST_BESIDE]), link=link))
+
+    async def with_way(self, work: Work, interface: Interface | None) -> Work:
+        """A workflow with what its machine's document names on the way to others, if its action may have failed for that."""
+        if interface is None or not lacks_way(work):
+            return work
+        servers = tuple(each for each in interface.name_servers if isinstance(each, IPv4Address))[:MOST_NAME_SERVERS]
+        named = dict.fromkeys(each for each in (interface.gateway, *servers) if each is not None)
+        silent = frozenset([each for each in named if await self._once(self._ask_anybody, each) is False])
+        return replace(work, way=Way(gateway=interface.gateway, name_servers=servers, silent=silent))
+
+    async def with_relay(self, case: Case) -> Case:
+        """The case of a machine whose relay is asked, if nothing that it is offered seems to get there."""
+        relay = unheard_relay(case)
+        return replace(case, relay_answers=await self._once(self._ask_relay, relay)) if relay is not None else case
+
+    async def _once(self, ask: _Question, address: IPv4Address) -> bool | None:
+        """What one is told who asks this now, or was told lately."""
+        now = self._clock()
+        kept = self._neighbours
+        for each in [each for each, told in kept.items() if not timedelta() <= now - told[0] < NEIGHBOURS_KEPT]:
+            del kept[each]
+        if (ask, address) not in kept:
+            if len(kept) >= NEIGHBOURS:
+                return None
+            kept[ask, address] = now, None
+            kept[ask, address] = now, await ask(address)
+        return kept[ask, address][1]
 
     async def answers(self, mac: MacAddress, address: IPv4Address) -> bool | None:
         """Whether a machine answers at its address, as of a few seconds ago at most; None: that is not known."""

@@ -164,6 +164,11 @@ class Rounds:
         """
         return self._all
 
+    @property
+    def have_examined(self) -> bool:
+        """Whether everything was examined once since the appliance began."""
+        return self._examined > 0
+
     def numbers(self) -> Mapping[tuple[str, Gravity], int]:
         """How many are wrong by rule and gravity, those included that are not kept."""
         return self._numbers

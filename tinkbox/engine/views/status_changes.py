@@ -172,11 +172,11 @@ class StatusChanges:
         await asyncio.Event().wait()  # parts of the appliance never end
 
     async def after(
-        self, place: str, version: str, limits: Sequence[LimitLine], conditions: Sequence[Diagnosis]
+        self, place: str, version: str, limits: Sequence[LimitLine], conditions: Sequence[Diagnosis], *, examined: bool
     ) -> str:
         """What changed behind a place that was told before, encoded; everything for a place that is unknown or empty.
 
-        `version` is the appliance's; `limits` and `conditions`, its own, are told as they are given.
+        `version` is the appliance's; `limits` and `conditions`, its own, and whether it has `examined` itself, are told as they are given.
         """
         disk = disk_line(await self._disk())
         async with self._one_at_a_time:
@@ -193,7 +193,7 @@ class StatusChanges:
                 place=f"{self._life}/{self._number}",
                 part=behind > 0,
                 gone=tuple(each for each, number in self._gone.items() if number > behind) if behind else (),
-                health=health_line(self._rate(), conditions),
+                health=health_line(self._rate(), conditions, examined=examined),
             )
         return encode_changes(change, told)
 
@@ -448,12 +448,13 @@ class StatusChanges:
         return self._sent.rate if self._sent else None
 
 
-def health_line(sent: float | None, conditions: Sequence[Diagnosis]) -> HealthLine:
-    """How the appliance is, for people: so many bytes a second are `sent`, and this is wrong with it."""
+def health_line(sent: float | None, conditions: Sequence[Diagnosis], *, examined: bool) -> HealthLine:
+    """How the appliance is, for people: so many bytes a second are `sent`, and this is wrong with it, as far as it was `examined`."""
     faults = [each.rule for each in conditions if each.gravity is Gravity.FAULT]
     return HealthLine(
         sent=sent,
         faults=tuple(dict.fromkeys(faults)),
+        examined=examined,
         conditions=tuple(
             ConditionLine(
                 rule=each.rule,

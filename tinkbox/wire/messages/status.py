@@ -113,12 +113,13 @@ class HealthLine:
     """How the appliance is: bytes a second that it sends to machines, None while that is not known; its `faults`.
 
     The faults are the doctor's rules by which the appliance itself has one; its `conditions` are these and what is suspect,
-    the gravest first, which appliances of before do not tell.
+    the gravest first, which appliances of before do not tell.  One that has just begun has not `examined` all of itself yet.
     """
 
     sent: float | None = None
     faults: tuple[str, ...] = ()
     conditions: tuple[ConditionLine, ...] = ()
+    examined: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -80,6 +80,10 @@ prober = Prober({"provision": IPv4Network("172.30.0.0/24")})
 async def main():
     for address, mac in zip(sys.argv[1::2], sys.argv[2::2]):
         print(await prober.answers(IPv4Address(address), MacAddress(mac)))
+    for address in ("172.30.0.7", "172.30.0.8", "172.31.0.7"):
+        print(await prober.is_anybody(IPv4Address(address)))
+    for address in ("172.31.0.7", "172.31.0.9", "10.9.9.9"):
+        print(await prober.echoes(IPv4Address(address)))
 asyncio.run(main())
 """
 
@@ -92,7 +96,11 @@ def test_a_host_is_known_by_its_own_mac_whoever_else_answers(network: None) -> N
     command += ["172.30.0.7", THEIR_MAC, "172.30.0.7", "08:00:27:00:00:09", "172.30.0.7", "08:00:27:00:00:08"]
     command += ["172.30.0.8", THEIR_MAC, "172.31.0.7", THEIR_MAC]  # nobody is there; it is behind their host
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
-    assert done.stdout.split() == ["True", "True", "False", "False", "False"]
+    assert done.stdout.split()[:5] == ["True", "True", "False", "False", "False"]
+    assert done.stdout.split()[5:] == [
+        *["True", "False", "None"],  # whoever it is; what is behind a host cannot be asked
+        *["True", "False", "None"],  # by ping it can, where there is a route
+    ]
 
 
 def test_many_are_asked_at_once_and_the_same_one_by_several(network: None) -> None:

@@ -60,6 +60,7 @@ class World:
         self.looks_for_lost = 0
         self.unkept: tuple[datetime, str] | None = None
         self.measured = Vitals(at=box.clock())
+        self.neighbours: dict[IPv4Address, bool] = {}
         self.premises = Premises(address=IPv4Address("172.30.0.1"), since=box.clock(), mode="reservation")
 
     async def ask(self) -> Heard:
@@ -86,6 +87,9 @@ class World:
     async def answers_arp(self, _: IPv4Address, __: MacAddress) -> bool | None:
         return None
 
+    async def anybody(self, address: IPv4Address) -> bool | None:
+        return self.neighbours.get(address)
+
     @property
     def examiner(self) -> Examiner:
         box = self.box
@@ -108,7 +112,7 @@ class World:
             vitals=self.vitals,
             unkept=lambda: self.unkept,
             work=box.work_in_hand,
-            presence=Presence(self.answers_arp, box.clock),
+            presence=Presence(self.answers_arp, self.anybody, self.anybody, box.clock),
             lease_at=lambda _: None,
         )
 
@@ -342,3 +346,20 @@ async def test_few_examinations_are_made_at_a_time_and_one_person_keeps_no_other
         world.answered.set()
     assert world.asked_at_once == AT_ONCE
     assert (await world.examiner.examine(who="anna")).machines == 0
+
+
+async def test_questions_that_our_own_interface_kept_from_us_are_not_blamed_on_the_switch(world: World) -> None:
+    own = IPv4Address("172.30.0.1")
+    world.box.clock.forward(3600)
+    world.measured = replace(world.measured, attachments=(Attachment(interface="eth1", address=own, present=True),))
+    examiner = world.examiner
+    assert "InterfaceDown" in [each.rule for each in await examiner.round()]
+    world.measured = Vitals(at=world.box.clock())
+    world.box.clock.forward(10)
+    progress = world.box.machines.progress
+    progress.saw(mac(1), Stage.DISCOVER, "PXE", asker=Asker.PXE.value, architecture=7, secs=28)
+    progress.saw(mac(1), Stage.LEASED, address="172.30.0.21")
+    assert "SpanningTree" not in [each.rule for each in (await examiner.examine(mac(1))).diagnoses]
+    assert "SpanningTree" in [each.rule for each in (await world.examiner.examine(mac(1))).diagnoses], (
+        "who never was deaf"
+    )

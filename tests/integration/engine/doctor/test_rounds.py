@@ -266,6 +266,7 @@ async def test_after_a_restart_what_lasted_stands_until_everything_was_examined(
         world = World(box)
         await world.go(times=20)
         assert world.rules == ["OsieDamaged", "OtherServer", "Figures"], "nothing of it was examined yet"
+        assert not world.rounds.have_examined
         assert {each.rule: each.subject for each in world.rounds.unconfirmed().values()} == {
             "OsieDamaged": "x86_64",
             "OtherServer": "",

@@ -428,3 +428,23 @@ async def test_the_faults_of_the_appliance_are_told_beside_those_of_a_machine_an
         assert [each.rule for each in found.appliance] == ["NobodyGivesAddresses"]
         assert "the appliance itself" in found.examined
     assert (await world.examiner.examine()).appliance == ()
+
+
+async def test_a_failed_action_that_reached_nothing_has_the_gateway_of_its_machine_asked_for(world: World) -> None:
+    box, worker = world.box, await world.box.machine(1)
+    flow = await box.workflow()
+    await box.session(worker)
+    offer = await box.offer(worker)
+    assert offer is not None
+    known = box.machines.known.find(worker)
+    gateway = known.hardware.interfaces[0].gateway
+    assert gateway is not None
+    await box.report(worker, offer, State.FAILED, reason="NonZeroExit", message="curl: (7) No route to host")
+    assert await told(world, flow) == [("WorkflowFailed", Gravity.FAULT)]
+    world.neighbours[gateway] = False
+    found = [("GatewayAway", Gravity.FAULT), ("WorkflowFailed", Gravity.FAULT)]
+    assert await told(world, flow) == found
+    assert [(each.rule, each.gravity) for each in (await world.examiner.examine(mac(1))).diagnoses] == found
+    first = await world.examiner.diagnosis_of(flow)
+    assert first is not None
+    assert first.rule == "GatewayAway"

@@ -41,7 +41,7 @@ class Looking:
     async def look(self) -> list[str]:
         """Ask what changed; returns the names of the machines that were told of."""
         place = self.now.place if self.now else ""
-        self.told = decode_snapshot(await self.box.status_changes.after(place, "1", (), ()))
+        self.told = decode_snapshot(await self.box.status_changes.after(place, "1", (), (), examined=True))
         self.now = merged(self.now, self.told) if self.now else self.told
         return [each.hostname for each in self.told.machines]
 
@@ -234,16 +234,16 @@ async def test_a_machine_that_is_registered_again_has_none_of_the_work_of_the_de
 @pytest.mark.parametrize("place", ["", "x", "1/2/3", "0/0", "\u0661/1", "9" * 400])
 async def test_a_place_that_is_unknown_is_answered_with_everything(box: Appliance, place: str) -> None:
     await box.machine(1)
-    told = decode_snapshot(await box.status_changes.after(place, "1", (), ()))
+    told = decode_snapshot(await box.status_changes.after(place, "1", (), (), examined=True))
     assert (len(told.machines), told.part) == (1, False)
 
 
 async def test_a_place_of_another_life_or_of_the_future_is_answered_with_everything(box: Appliance) -> None:
     await box.machine(1)
-    told = decode_snapshot(await box.status_changes.after("", "1", (), ()))
+    told = decode_snapshot(await box.status_changes.after("", "1", (), (), examined=True))
     life, number = told.place.split("/")
     for place in (f"{life}1/{number}", f"{life}/{int(number) + 1}", f"{life}/-1", f"{life}/"):
-        assert len(decode_snapshot(await box.status_changes.after(place, "1", (), ())).machines) == 1
+        assert len(decode_snapshot(await box.status_changes.after(place, "1", (), (), examined=True)).machines) == 1
 
 
 async def test_a_view_that_looked_before_too_many_went_is_told_everything(
@@ -402,13 +402,13 @@ async def test_views_that_look_at_once_are_told_the_same(box: Appliance) -> None
     await box.machine(1)
     await box.workflow(HELLO)
     async with asyncio.TaskGroup() as group:
-        looks = [group.create_task(box.status_changes.after("", "1", (), ())) for _ in range(3)]
+        looks = [group.create_task(box.status_changes.after("", "1", (), (), examined=True)) for _ in range(3)]
     assert len({each.result() for each in looks}) == 1
 
 
 async def test_what_is_sent_is_a_rate_of_some_seconds(box: Appliance) -> None:
     async def rate() -> float | None:
-        return decode_snapshot(await box.status_changes.after("", "1", (), ())).health.sent
+        return decode_snapshot(await box.status_changes.after("", "1", (), (), examined=True)).health.sent
 
     for seconds, octets, expected in (
         (0, 1_000, None),

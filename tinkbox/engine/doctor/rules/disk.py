@@ -1,5 +1,6 @@
 """The doctor's rules about the disk of the appliance's data folder."""
 
+import shlex
 from collections.abc import Iterator
 from typing import Final
 
@@ -28,7 +29,7 @@ def disk_nearly_full(case: Case) -> Iterator[Finding]:
     other = (
         " If all of this is little, something else fills the disk."
         if helps
-        else f" Something else fills it, for tinkbox has {show_size(ours)} there: `sudo du -xh / | sort -h | tail` shows what."
+        else f" Something else fills it, for tinkbox has {show_size(ours)} there: `sudo du -xh {_mount(case)} | sort -h | tail` shows what."
     )
     yield Finding(
         gravity=Gravity.FAULT,
@@ -53,10 +54,14 @@ def _few_inodes(case: Case) -> Iterator[Finding]:
         gravity=Gravity.FAULT,
         cause=f"The file system of the data folder {left}{free}: each new file takes one.",
         evidence=(f"{moment(case.now)} {inodes.free} of {inodes.total} inodes are free",),
-        remedy="Delete files there that are small and many: `df -i` shows the file system, and `sudo du --inodes -x / | sort -n | tail` "
-        "where they are. Or move the data folder to a file system with more inodes.",
+        remedy=f"Delete files there that are small and many, which `sudo du --inodes -x {_mount(case)} | sort -n | tail` "
+        "finds. Or move the data folder to a file system with more inodes.",
         subject="inodes",
     )
+
+
+def _mount(case: Case) -> str:
+    return shlex.quote(case.vitals.data_mount) if case.vitals is not None else "/"
 
 
 def _how_full(disk: DiskUsage) -> str:

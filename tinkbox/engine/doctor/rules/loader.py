@@ -162,6 +162,7 @@ def secure_boot(case: Case) -> Iterator[Finding]:
     seen, back = refused[-1]
     name = text(seen, "name")
     evidence = (line(seen), f"{moment(back.at)} it began anew, {(back.at - seen.at).total_seconds():.0f} s later")
+    ran_since = [each for each in of(case.sightings, *_RUNS) if each.at >= back.at]
     if name in SIGNED:
         yield Finding(
             gravity=Gravity.FAULT,
@@ -170,11 +171,11 @@ def secure_boot(case: Case) -> Iterator[Finding]:
             remedy="In the firmware's set-up under Secure Boot, allow the Microsoft 3rd Party UEFI CA (many a new machine is "
             "sold without it), reset its keys to the factory's, or switch Secure Boot off.",
         )
-    elif of(case.last, *_RUNS):
+    elif ran_since:
         yield Finding(
             gravity=Gravity.HARMLESS,
             cause="Its firmware wants Secure Boot: it refused iPXE once, and boots through the signed GRUB since.",
-            evidence=(*evidence, line(of(case.last, *_RUNS)[-1])),
+            evidence=(*evidence, line(ran_since[-1])),
             remedy="Nothing to do: it is remembered of this machine.",
         )
     else:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from datetime import timedelta
 from ipaddress import IPv4Address, IPv4Network
+from itertools import takewhile
 
 from tinkbox.engine.doctor.case import Case, Finding, line, moment, number, of, text
 from tinkbox.engine.timeline.sighting_rules import ended_at
@@ -17,6 +18,8 @@ from tinkbox.model.text import counted, quoted
 LOST_SECONDS = 6
 # Spanning tree keeps a port shut for 30 s; firmware gives up after a minute, and more is a clock and not a delay.
 MOST_SECONDS = 120
+# Firmware that is offered an address takes it within a few seconds.
+OFFERED_FOR = timedelta(seconds=15)
 _ASKS_ANEW = timedelta(minutes=2)
 _LOADING = (
     Stage.BOOT_SERVER,
@@ -268,6 +271,42 @@ def proxy_ignored(case: Case) -> Iterator[Finding]:
         )
 
 
+def unheard_relay(case: Case) -> IPv4Address | None:
+    """The relay of a machine that was offered an address again and again, and took none; None where there is none such."""
+    offered = _only_offered(case)
+    if not offered or case.now - offered[0].at < OFFERED_FOR:
+        return None
+    relay = text(of(case.sightings, Stage.DISCOVER)[-1], "relay")
+    return IPv4Address(relay) if relay else None
+
+
+def _only_offered(case: Case) -> Sequence[Sighting]:
+    """What it was offered of late, oldest first, since it did anything but ask; empty where it never asked."""
+    since = takewhile(lambda each: each.stage in (Stage.DISCOVER, Stage.OFFERED), reversed(case.sightings))
+    late = tuple(reversed([*since]))
+    return of(late, Stage.OFFERED) if of(late, Stage.DISCOVER) else ()
+
+
+def relay_unreached(case: Case) -> Iterator[Finding]:
+    """Replies that do not come to the relay by which a machine asks: the way back is another one."""
+    relay = unheard_relay(case)
+    if relay is None or case.relay_answers is not False:
+        return
+    offered = _only_offered(case)
+    yield Finding(
+        gravity=Gravity.SUSPECT,
+        cause=f"What the appliance sends to the DHCP relay {relay} does not seem to arrive: the machine behind it takes no offer, and "
+        "the relay answers no ping.",
+        evidence=(
+            *dict.fromkeys(line(each) for each in (offered[0], offered[-1])),
+            f"{moment(case.now)} the relay {relay} was asked by ping: it did not answer",
+        ),
+        remedy=f"`ip route get {relay}` on this host must lead to the router behind which the relay is: if it leads elsewhere, add "
+        f"the route (`ip route add NETWORK via ROUTER`). Then see that nothing between drops UDP port 67 to {relay}.",
+        subject=str(relay),
+    )
+
+
 def spanning_tree(case: Case) -> Iterator[Finding]:
     """The first questions of a boot were lost before one reached us: the switch's port was not open yet."""
     late = [(first, lost) for boot in case.boots for first in _first_questions(boot) if (lost := _lost(case, first))]
@@ -351,7 +390,9 @@ def _lost(case: Case, first: Sighting) -> int:
     secs = seconds_asked(first)
     if not LOST_SECONDS <= secs <= MOST_SECONDS:
         return 0
-    return secs if (first.at - case.since).total_seconds() > secs else 0  # else it is we who were not there
+    # Else it is we who were not there, or did not hear.
+    ours = max(each for each in (case.since, case.deaf_at) if each is not None)
+    return secs if (first.at - ours).total_seconds() > secs else 0
 
 
 def _taken(seen: Sighting) -> str:

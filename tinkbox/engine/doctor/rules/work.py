@@ -110,16 +110,15 @@ def waiting(case: Case) -> Iterator[Finding]:
 def workflow_failed(case: Case) -> Iterator[Finding]:
     """A workflow that failed; of many machines at once those of the last day."""
     work = case.work
-    if work is None or work.state not in _BAD or work.ended_at is None:
+    if work is None or not has_failed(work) or work.ended_at is None:
         return
-    lately = case.now - work.ended_at <= TOLD_FOR
-    if case.surveyed and not lately:
+    if case.surveyed and not told_lately(case, work):
         return
     action = f" at action {work.action}" if work.action else ""
     told, ours, advice = _ended(work)
     key = work.id[:8]
     yield Finding(
-        gravity=Gravity.SUSPECT if case.surveyed or not lately else Gravity.FAULT,
+        gravity=grave_failure(case, work),
         cause=f"Workflow {quoted(work.name)} ended as {work.state}{action}{told}.",
         evidence=(
             f"{moment(work.ended_at)} workflow {key} was {work.state}",
@@ -134,6 +133,21 @@ def workflow_failed(case: Case) -> Iterator[Finding]:
             else f", `tinkbox workflow retry {key}` resumes at this action."
         ),
     )
+
+
+def has_failed(work: Work) -> bool:
+    """Whether it ended otherwise than it should."""
+    return work.state in _BAD and work.ended_at is not None
+
+
+def told_lately(case: Case, work: Work) -> bool:
+    """Whether it ended so lately that a survey tells of it."""
+    return work.ended_at is not None and case.now - work.ended_at <= TOLD_FOR
+
+
+def grave_failure(case: Case, work: Work) -> Gravity:
+    """How grave it is that it failed: a fault of what was asked for, while that is news."""
+    return Gravity.SUSPECT if case.surveyed or not told_lately(case, work) else Gravity.FAULT
 
 
 def _ended(work: Work) -> tuple[str, str, tuple[str, ...]]:

@@ -80,6 +80,9 @@ def test_inodes_that_run_out_are_told_however_many_bytes_are_free() -> None:
     assert not found(1 << 20, 1024)
     assert not found(1000, 50), "a small file system has few"
     assert "has 49 inodes left" in found(1000, 49)[0]
+    vitals = Vitals(at=BEGIN, inodes=Inodes(total=1000, free=0), data_mount="/srv/my data")
+    (none,) = disk_nearly_full(appliance(disk=ROOMY, vitals=vitals))
+    assert "`sudo du --inodes -x '/srv/my data' | sort -n | tail`" in none.remedy
     assert not list(disk_nearly_full(appliance(disk=ROOMY, vitals=Vitals(at=BEGIN))))
 
 

@@ -139,6 +139,15 @@ def test_what_was_learned_already_is_no_fault_any_more() -> None:
     assert (found.gravity, found.evidence[-1]) == (Gravity.HARMLESS, "2026-11-21 03:00:12 fetched its boot script")
 
 
+def test_a_refusal_stays_harmless_in_every_boot_after_one_that_ran() -> None:
+    learned = FirmwareTraits(secure_boot=True)
+    story = [asked(0), fetched(2), asked(7), *answered(8), fetched(9, "shimx64.efi"), seen(12, Stage.SCRIPT)]
+    (found,) = secure_boot(case(*story, asked(600), firmware_traits=learned))
+    assert (found.gravity, found.evidence[-1]) == (Gravity.HARMLESS, "2026-11-21 03:00:12 fetched its boot script")
+    (found,) = secure_boot(case(*story, asked(600), fetched(602), asked(607), firmware_traits=learned))
+    assert found.gravity is Gravity.SUSPECT
+
+
 def test_firmware_that_refuses_the_signed_loader_too_is_told_apart() -> None:
     story = [asked(0), fetched(2), asked(7), fetched(9, "shimx64.efi"), asked(14)]
     (found,) = secure_boot(case(*story, firmware_traits=FirmwareTraits(secure_boot=True)))

@@ -23,6 +23,7 @@ from tests.unit.engine.boot_story import (
 )
 from tinkbox.engine.doctor.case import NetworkQuestion
 from tinkbox.engine.doctor.case import held_back as held_back_alone
+from tinkbox.engine.doctor.doctor import diagnose
 from tinkbox.engine.doctor.rules.network import (
     address_in_use,
     address_outside,
@@ -34,10 +35,12 @@ from tinkbox.engine.doctor.rules.network import (
     other_boot_server,
     other_server,
     proxy_ignored,
+    relay_unreached,
     remembered_address,
     seconds_asked,
     spanning_tree,
     too_many_unknown,
+    unheard_relay,
 )
 from tinkbox.engine.timeline.sighting_rules import Unnoted
 from tinkbox.model.boot import Asker, Stage
@@ -272,6 +275,8 @@ def test_what_is_no_delay_of_the_switch() -> None:
     assert not list(spanning_tree(case(asked(0, secs=0), asked(8, secs=8), asked(24, secs=24))))  # we did not answer
     assert not list(spanning_tree(case(asked(0, secs=65_535))))
     assert not list(spanning_tree(case(asked(0, secs=28), since=BEGIN)))  # we were not there yet
+    assert not list(spanning_tree(case(asked(0, secs=28), deaf_at=BEGIN - timedelta(seconds=20))))  # our own firewall
+    assert list(spanning_tree(case(asked(0, secs=28), deaf_at=BEGIN - timedelta(seconds=60))))
     assert not list(spanning_tree(case(asked(0, secs=28), *answered(1), *osie_boot(300))))
 
 
@@ -366,3 +371,27 @@ def test_more_unknown_machines_than_are_noted_are_told_of_the_appliance() -> Non
     assert near.evidence[0].endswith("a network of the appliance itself")
     assert not list(too_many_unknown(appliance()))
     assert not list(too_many_unknown(case(unnoted=told)))
+
+
+RELAYED = (asked(0, relay="172.31.0.1"), seen(0, Stage.OFFERED), asked(8, relay="172.31.0.1"), seen(8, Stage.OFFERED))
+
+
+def test_a_relay_that_no_offer_comes_to_is_told_with_the_way_back() -> None:
+    (found,) = relay_unreached(case(*RELAYED, after=8, relay_answers=False))
+    assert "the DHCP relay 172.31.0.1 does not seem to arrive" in found.cause
+    assert "ip route get 172.31.0.1" in found.remedy
+    assert [each.rule for each in diagnose(case(*RELAYED, after=60, relay_answers=False))] == ["RelayUnreached"]
+
+
+@pytest.mark.parametrize("answers", [None, True])
+def test_a_relay_that_answers_or_was_not_asked_is_not_told_of(answers: bool | None) -> None:
+    assert not list(relay_unreached(case(*RELAYED, after=8, relay_answers=answers)))
+
+
+def test_a_relay_is_asked_only_when_offers_are_not_taken_for_a_while() -> None:
+    assert unheard_relay(case(*RELAYED, after=8)) == IPv4Address("172.31.0.1")
+    assert unheard_relay(case(*RELAYED[:2], after=5)) is None, "it is early"
+    assert unheard_relay(case(seen(0, Stage.LEASED), *RELAYED, after=8)) == IPv4Address("172.31.0.1")
+    assert unheard_relay(case(*RELAYED, seen(9, Stage.LEASED, address="172.31.0.7"), after=30)) is None
+    assert unheard_relay(case(asked(0), seen(0, Stage.OFFERED), after=60)) is None, "there is none"
+    assert unheard_relay(case(*RELAYED[:1], after=60)) is None, "nothing was offered"

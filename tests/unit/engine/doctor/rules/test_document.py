@@ -1,0 +1,96 @@
+"""The doctor's rules about hardware documents that name a gateway or name server which is not there."""
+
+from dataclasses import replace
+from datetime import timedelta
+from ipaddress import IPv4Address, IPv6Address
+
+import pytest
+
+from tests.unit.engine.boot_story import BEGIN, MAC
+from tests.unit.engine.doctor.rules.test_work import FAILED, found, patient
+from tinkbox.engine.doctor.case import Way, Work
+from tinkbox.engine.doctor.presence import NEIGHBOURS, NEIGHBOURS_KEPT, Presence
+from tinkbox.model.diagnosis import Gravity
+from tinkbox.model.hardware import Interface
+from tinkbox.model.workflow import State
+
+GATEWAY, SERVER, OTHER = IPv4Address("172.30.0.245"), IPv4Address("172.30.0.35"), IPv4Address("10.0.0.53")
+CARD = Interface(mac=MAC, gateway=GATEWAY, name_servers=(SERVER, IPv6Address("fe80::1"), OTHER))
+NO_ROUTE = replace(FAILED, message="http://10.50.0.10/disk.img.zst: no connection ([Errno 113] No route to host)")
+NO_NAME = replace(FAILED, message="exit code 6", tail=("curl: (6) Could not resolve host: files.lab",))
+
+
+def rules(work: Work, *silent: IPv4Address, **more: object) -> list[str]:
+    way = Way(gateway=GATEWAY, name_servers=(SERVER, OTHER), silent=frozenset(silent))
+    return [each.rule for each in found(patient(replace(work, way=way), **more))]
+
+
+def test_a_gateway_that_is_not_there_stands_before_the_failure_that_it_explains() -> None:
+    way = Way(gateway=GATEWAY, silent=frozenset({GATEWAY}))
+    gateway, failed = found(patient(replace(NO_ROUTE, way=way)))
+    assert (gateway.rule, gateway.gravity, failed.rule) == ("GatewayAway", Gravity.FAULT, "WorkflowFailed")
+    assert gateway.cause == (
+        "Nobody answers at 172.30.0.245, the gateway that the hardware document of node7 names: what lies behind it cannot be reached."
+    )
+    assert "No route to host" in gateway.evidence[1]
+    assert "--gateway IP" in gateway.remedy
+
+
+def test_a_name_server_that_is_not_there_is_told_where_a_name_was_not_resolved() -> None:
+    assert rules(NO_NAME, SERVER) == ["NameServerAway", "WorkflowFailed"]
+    assert rules(NO_NAME, SERVER, GATEWAY) == ["NameServerAway", "GatewayAway", "WorkflowFailed"]
+    assert rules(NO_ROUTE, SERVER) == ["WorkflowFailed"]
+
+
+def test_what_answers_or_cannot_be_asked_is_not_told() -> None:
+    assert rules(NO_NAME) == rules(NO_ROUTE) == ["WorkflowFailed"]
+
+
+def test_of_an_old_failure_a_survey_says_nothing() -> None:
+    assert rules(NO_ROUTE, GATEWAY, surveyed=True) == ["GatewayAway", "WorkflowFailed"]
+    assert rules(NO_ROUTE, GATEWAY, surveyed=True, after=timedelta(days=2).total_seconds()) == []
+
+
+async def test_only_where_a_failure_speaks_of_the_way_its_neighbours_are_asked_and_seldom() -> None:
+    asked: list[IPv4Address] = []
+    now = [BEGIN]
+
+    async def one(_: IPv4Address, __: object) -> bool | None:
+        return None
+
+    async def anybody(address: IPv4Address) -> bool | None:
+        asked.append(address)
+        return None if address == OTHER else address != SERVER
+
+    async def one_more(_: IPv4Address) -> bool | None:
+        return None
+
+    presence = Presence(one, anybody, one_more, lambda: now[0])
+    for each in (FAILED, replace(NO_NAME, state=State.RUNNING, ended_at=None), replace(NO_NAME, state=State.SUCCESS)):
+        assert await presence.with_way(each, CARD) is each
+    assert await presence.with_way(NO_NAME, None) is NO_NAME
+    assert asked == []
+    way = (await presence.with_way(NO_NAME, CARD)).way
+    assert way == Way(gateway=GATEWAY, name_servers=(SERVER, OTHER), silent=frozenset({SERVER}))
+    assert (await presence.with_way(NO_NAME, CARD)).way == way
+    assert asked == [GATEWAY, SERVER, OTHER]
+    for number in range(2 * NEIGHBOURS):
+        await presence.with_way(NO_NAME, replace(CARD, gateway=IPv4Address(number), name_servers=()))
+    assert len(asked) == NEIGHBOURS
+    now[0] += NEIGHBOURS_KEPT
+    await presence.with_way(NO_NAME, CARD)
+    assert asked[NEIGHBOURS:] == [GATEWAY, SERVER, OTHER]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "curl: (6) Could not resolve host: files.lab",
+        "wget: bad address 'files.lab'",
+        "dial tcp: lookup files.lab on 172.30.0.35:53: no such host",
+        "[Errno -3] Temporary failure in name resolution",
+        "getaddrinfo failed: Name or service not known",
+    ],
+)
+def test_the_words_of_common_programs_are_known(words: str) -> None:
+    assert rules(replace(FAILED, message=words, tail=()), SERVER) == ["NameServerAway", "WorkflowFailed"]

@@ -1,0 +1,72 @@
+"""The doctor's rules about hardware documents that name a gateway or name server which is not there."""
+
+import re
+from collections.abc import Iterator
+from ipaddress import IPv4Address
+from typing import Final
+
+from tinkbox.engine.doctor.case import Case, Finding, Work, moment
+from tinkbox.engine.doctor.rules.work import grave_failure, has_failed, told_lately
+from tinkbox.model.text import one_line, quoted
+
+_LONGEST: Final = 300
+# As the C library, Go, curl, busybox and Python word it.
+_NO_NAME: Final = re.compile(
+    r"name resolution|name or service not known|not resolve|no such host|bad address|server misbehaving|unknown host"
+    r"|nodename nor servname|no address associated",
+    re.IGNORECASE,
+)
+_NO_WAY: Final = re.compile(
+    r"no route to host|host is unreachable|network is unreachable|ehostunreach|enetunreach|timed? ?out", re.IGNORECASE
+)
+
+
+def gateway_away(case: Case) -> Iterator[Finding]:
+    """The gateway of a document at which nobody answers, after an action reached nothing that lies behind one."""
+    work = case.work
+    if work is None or work.way is None or work.way.gateway not in work.way.silent:
+        return
+    what, so = "the gateway", "what lies behind it cannot be reached"
+    yield from _away(case, work, work.way.gateway, what, so, "{edit} --gateway IP`")
+
+
+def name_server_away(case: Case) -> Iterator[Finding]:
+    """A name server of a document at which nobody answers, after an action could not resolve a name."""
+    work = case.work
+    if work is None or work.way is None or not _said(work, _NO_NAME):
+        return
+    for each in work.way.name_servers:
+        if each in work.way.silent:
+            yield from _away(case, work, each, "a name server", "it resolves no name", "{edit}`, which opens it")
+
+
+def lacks_way(work: Work) -> bool:
+    """Whether the words of a failed action tell of a host that cannot be reached, or of a name that cannot be resolved."""
+    return has_failed(work) and bool(_said(work, _NO_WAY, _NO_NAME))
+
+
+def _away(case: Case, work: Work, address: IPv4Address, what: str, so: str, mends: str) -> Iterator[Finding]:
+    if work.ended_at is None or (case.surveyed and not told_lately(case, work)):
+        return
+    machine = work.called or work.machine or work.hardware_id
+    yield Finding(
+        gravity=grave_failure(case, work),
+        cause=f"Nobody answers at {address}, {what} that the hardware document of {machine} names: {so}.",
+        evidence=(
+            f"{moment(case.now)} the machine's network was asked by ARP who has {address}: nobody answered",
+            *(
+                f"{moment(work.ended_at)} {work.action} said {quoted(each, _LONGEST)}"
+                for each in _said(work, _NO_WAY, _NO_NAME)[:2]
+            ),
+        ),
+        remedy=f"`tinkbox hardware get {work.hardware_id}` shows what it names. Correct it with "
+        + mends.format(edit=f"`tinkbox hardware edit {work.hardware_id}")
+        + f", or switch on what should be there; then `tinkbox workflow retry {work.id[:8]}`.",
+        subject=str(address),
+    )
+
+
+def _said(work: Work, *words: re.Pattern[str]) -> list[str]:
+    """What the action said and printed of this, each once."""
+    lines = (one_line(each, _LONGEST) for each in (work.message, *work.tail))
+    return list(dict.fromkeys(each for each in lines if any(word.search(each) for word in words)))

@@ -9,6 +9,11 @@ PROGRAM: Final = "tinkbox"
 _COMMAND: Final = re.compile(r"(?<=`)tinkbox(?= [a-z])|\btinkbox(?= [a-z]+ [a-z]+ WORKFLOW\b)")
 
 
+def not_ours(text: str) -> str:
+    """A text of somebody else, as an action, in which nothing stands as a command of ours does."""
+    return text.replace("`", "'")
+
+
 def typable(text: str, program: str) -> str:
     """A text whose commands begin with `program`, such as `tinkbox --data DIR`, so that they reach the same appliance."""
     return _COMMAND.sub(lambda _: program, text)

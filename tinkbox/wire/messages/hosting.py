@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from tinkbox.model.command_lines import not_ours
 from tinkbox.model.errors import Invalid
 from tinkbox.model.images.references import DIGEST
 from tinkbox.model.reasons import MAX_REASON, ReasonText
@@ -111,7 +112,7 @@ def standing_from_document(entry: Any) -> Standing:
         exit_code=None if entry.get("exit_code") is None else number(entry, "exit_code"),
         signal=text(entry, "signal", "")[:MAX_REASON],
         reason=ReasonText(text(entry, "reason", "")[:MAX_REASON]),
-        message=text(entry, "message", "")[:MAX_STANDING_MESSAGE],
+        message=not_ours(text(entry, "message", "")[:MAX_STANDING_MESSAGE]),
         tail=last_lines(tail_of(entry), MAX_STANDING_TAIL),
         address=text(entry, "address", "")[:64],
         ports=_ports(entry),

@@ -26,11 +26,12 @@ from typing import Any, TypedDict
 
 from tinkbox.model.actions.action import Action, Until
 from tinkbox.model.breakpoint import Armed, Override
+from tinkbox.model.command_lines import not_ours
 from tinkbox.model.disks.disks import Disk
 from tinkbox.model.errors import Invalid
 from tinkbox.model.images.references import DIGEST
 from tinkbox.model.journal import Seen
-from tinkbox.model.reasons import MAX_REASON, ReasonText
+from tinkbox.model.reasons import MAX_REASON, ReasonText, hint
 from tinkbox.model.workflow import FINAL, Outcome, PlannedAction, State
 from tinkbox.wire.messages.disks import disk_documents, disks_from_document
 from tinkbox.wire.messages.json_fields import fields_of, flag, mapping, number, read_object, text, texts, write
@@ -408,16 +409,21 @@ def action_from_document(entry: Any) -> PlannedAction:
 
 
 def outcome_from_document(entry: Any) -> Outcome:
-    """The inverse of `dataclasses.asdict`; what is longer than the limits is cut."""
+    """The inverse of `dataclasses.asdict`; what is longer than the limits is cut.
+
+    What stands in backquotes is shown to people as a command to type, so an action's words have none.
+    """
     if not isinstance(entry, dict):
         raise Invalid("outcome: expected an object")
+    reason = ReasonText(text(entry, "reason", "")[:MAX_REASON])
+    advice = text(entry, "hint", "")[:MAX_MESSAGE]
     return Outcome(
         state=_state(entry, "outcome"),
         exit_code=None if entry.get("exit_code") is None else number(entry, "exit_code"),
         signal=text(entry, "signal", "")[:MAX_REASON],
-        reason=ReasonText(text(entry, "reason", "")[:MAX_REASON]),
-        message=text(entry, "message", "")[:MAX_MESSAGE],
-        hint=text(entry, "hint", "")[:MAX_MESSAGE],
+        reason=reason,
+        message=not_ours(text(entry, "message", "")[:MAX_MESSAGE]),
+        hint=advice if advice == hint(reason) else not_ours(advice),
         tail=tail_of(entry),
     )
 

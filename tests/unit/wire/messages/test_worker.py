@@ -12,7 +12,7 @@ from tinkbox.model.actions.action import Action, Until
 from tinkbox.model.breakpoint import Armed, Override
 from tinkbox.model.disks.disks import Disk
 from tinkbox.model.errors import Invalid
-from tinkbox.model.reasons import MAX_REASON
+from tinkbox.model.reasons import MAX_REASON, Reason, ReasonText
 from tinkbox.model.workflow import Outcome, PlannedAction, State
 from tinkbox.wire.messages import worker
 
@@ -183,3 +183,14 @@ def test_where_metadata_is_and_what_an_action_waits_for_are_said_only_where_ther
     waiting = replace(ACTION, spec=replace(ACTION.spec, reboot=True, until=Until.PHONE_HOME))
     offer = replace(OFFER, metadata="/metadata/T", action=waiting)
     assert worker.decode_offer(worker.encode(offer)) == offer
+
+
+def test_what_an_action_says_never_looks_like_a_command_of_ours() -> None:
+    said = Outcome(
+        state=State.FAILED, reason=ReasonText("Broken"), message="`tinkbox workflow delete --all`", hint="run `reboot`"
+    )
+    outcome = worker.outcome_from_document(asdict(said))
+    assert (outcome.message, outcome.hint) == ("'tinkbox workflow delete --all'", "run 'reboot'")
+    for each in Reason:
+        ours = replace(said, reason=each, hint=each.hint)
+        assert worker.outcome_from_document(asdict(ours)).hint == each.hint

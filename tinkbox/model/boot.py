@@ -214,6 +214,7 @@ class StepError(StrEnum):
     READ_ERROR = "input/output error"
     NOT_SUPPORTED = "operation not supported"
     REFUSED = "refused by the firmware"
+    NOT_TAKEN = "no packet with it got there"  # which the appliance sees by itself
     OTHER = "another error"
     UNTOLD = "its boot loader cannot tell why"
 

@@ -17,10 +17,10 @@ from aiohttp import web
 
 from tinkbox.boot.dhcp.reporting import Timeline
 from tinkbox.boot.http.credential_ramdisk import credential_ramdisk, has_credential
-from tinkbox.boot.http.file_responses import Delivery
+from tinkbox.boot.http.file_responses import STUCK_AFTER, Delivery
 from tinkbox.boot.http.kernel_command_line import kernel_arguments, syslog
 from tinkbox.boot.http.loaders import FOLDER, LOADERS, loader_path
-from tinkbox.model.boot import Boot, Plan, Stage
+from tinkbox.model.boot import Boot, Plan, Stage, Step, StepError
 from tinkbox.model.card_firmware import Need, is_virtual
 from tinkbox.model.errors import Invalid, NotFound, Unavailable
 from tinkbox.model.hardware import MacAddress
@@ -36,6 +36,7 @@ OSIE_FILES: Final[Mapping[str, Stage]] = {
     "initramfs": Stage.RAMDISK,
     FIRMWARE: Stage.FIRMWARE,
 }
+OSIE_STEPS: Final[Mapping[str, Step]] = {"vmlinuz": Step.KERNEL, "initramfs": Step.RAMDISK, FIRMWARE: Step.FIRMWARE}
 # Of steps that failed, of one machine: a script tries three times, and tells of each.
 REPORTS: Final = Rate(burst=12, a_second=0.1)
 REPORTERS: Final = 4096
@@ -160,7 +161,7 @@ class _BootDoor:
             raise NotFound(
                 f"there is no {name[:40]} of an OSIE for {architecture[:40]}: `tinkbox osie list` shows what was built"
             )
-        return self._delivery(request, name, path, OSIE_FILES[name], "application/octet-stream")
+        return self._delivery(request, name, path, OSIE_FILES[name], "application/octet-stream", OSIE_STEPS[name])
 
     async def loader(self, request: web.Request) -> web.StreamResponse:
         name = request.match_info["name"]
@@ -170,11 +171,17 @@ class _BootDoor:
         return self._delivery(request, name, path, Stage.LOADER, "application/efi")
 
     def _delivery(
-        self, request: web.Request, name: str, path: Path, stage: Stage, content_type: str
+        self, request: web.Request, name: str, path: Path, stage: Stage, content_type: str, step: Step | None = None
     ) -> web.StreamResponse:
         peer, began = request.remote or "", self._monotonic()
         delivered = partial(self._delivered, peer, name, path, stage, began)
-        return Delivery(path, content_type, delivered, self._moving(peer, began))
+        stuck = partial(self._stuck, peer, name, step) if step is not None else lambda: None
+        return Delivery(path, content_type, delivered, self._moving(peer, began), stuck)
+
+    def _stuck(self, peer: str, name: str, step: Step) -> None:
+        error = StepError.NOT_TAKEN
+        detail = f"could not {step}: {error} in {STUCK_AFTER:.0f} s ({name})"
+        self._planner.saw_address(peer, Stage.STEP_FAILED, detail, step=step.name, error=error.name, name=name)
 
     def _moving(self, peer: str, began: float) -> Callable[[], None]:
         """What tells that a delivery goes on, now and then."""

@@ -2,7 +2,9 @@
 
 import asyncio
 import os
-from collections.abc import Callable
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, Final
 
@@ -10,6 +12,7 @@ from aiohttp import hdrs, web
 from aiohttp.abc import AbstractStreamWriter
 
 from tinkbox.door.file_answers import FileAnswer, entity_tag
+from tinkbox.door.tcp_info import tcp_info
 
 # RFC 9110 §13 and §14: what makes the answer anything but the whole file.
 _CONDITIONS: Final = (
@@ -21,11 +24,17 @@ _CONDITIONS: Final = (
     hdrs.IF_UNMODIFIED_SINCE,
 )
 
+# Seconds: among a thousand machines, and with a packet lost now and then, the first of a file is there by then.
+STUCK_AFTER: Final = 20.0
+_HEAD: Final = 1200  # bytes: more than the head of an answer, less than a whole packet
 PIECE: Final = 2 << 20  # which a machine among a thousand at one gigabit has within 20 s
 
 
 class Delivery(FileAnswer):
-    """A file, or the part of it that was asked for; `delivered` hears of its end, when that was sent, `moves` of each piece before it."""
+    """A file, or the part of it that was asked for; `delivered` hears of its end, when that was sent, `moves` of each piece before it.
+
+    `stuck` hears that the machine acknowledged nothing but the head of the answer for `stuck_after` seconds.
+    """
 
     def __init__(
         self,
@@ -33,11 +42,15 @@ class Delivery(FileAnswer):
         content_type: str,
         delivered: Callable[[], None],
         moves: Callable[[], None] = lambda: None,
+        stuck: Callable[[], None] = lambda: None,
+        stuck_after: float = STUCK_AFTER,
     ) -> None:
         super().__init__(path, headers={hdrs.CONTENT_TYPE: content_type})
         self._file = path
         self._delivered = delivered
         self._moves = moves
+        self._stuck = stuck
+        self._stuck_after = stuck_after
 
     async def send(self, request: web.BaseRequest) -> AbstractStreamWriter | None:
         if request.method == hdrs.METH_GET and not any(each in request.headers for each in _CONDITIONS):
@@ -64,18 +77,34 @@ class Delivery(FileAnswer):
         self.headers[hdrs.ACCEPT_RANGES] = "bytes"
         writer = await web.StreamResponse.prepare(self, request)
         sent = 0
-        while sent < found.st_size:
-            if request.transport is None or request.transport.is_closing():
-                raise ConnectionResetError("the machine hung up")
-            piece = min(PIECE, found.st_size - sent)
-            if await asyncio.get_running_loop().sendfile(request.transport, file, sent, piece) != piece:
-                raise ConnectionResetError("the file became shorter")  # so that the machine waits for no more of it
-            sent += piece
-            if sent < found.st_size:
-                self._moves()
+        with self._watched(request.get_extra_info("socket")):
+            while sent < found.st_size:
+                if request.transport is None or request.transport.is_closing():
+                    raise ConnectionResetError("the machine hung up")
+                piece = min(PIECE, found.st_size - sent)
+                if await asyncio.get_running_loop().sendfile(request.transport, file, sent, piece) != piece:
+                    raise ConnectionResetError("the file became shorter")  # so that the machine waits for no more of it
+                sent += piece
+                if sent < found.st_size:
+                    self._moves()
         await self.write_eof()
         self._delivered()
         return writer
+
+    @contextmanager
+    def _watched(self, connection: socket.socket | None) -> Iterator[None]:
+        before = tcp_info(connection)
+
+        def look() -> None:
+            now = tcp_info(connection)
+            if before is not None and now is not None and now.taken - before.taken < _HEAD:
+                self._stuck()
+
+        timer = asyncio.get_running_loop().call_later(self._stuck_after, look)
+        try:
+            yield
+        finally:
+            timer.cancel()
 
     def _reached_the_end(self) -> bool:
         """The whole file, or its last part: what comes in parts, such as to UEFI firmware, is told once."""

@@ -30,6 +30,12 @@ _PASSED: Final[Mapping[Step, tuple[Stage, ...]]] = {
     Step.DISK: _RUNS,
     Step.LOADER: _RUNS,
 }
+# What was sent after all, though nothing of it was acknowledged for long.
+_TAKEN: Final[Mapping[Step, tuple[Stage, ...]]] = {
+    Step.KERNEL: (Stage.KERNEL,),
+    Step.RAMDISK: (Stage.RAMDISK,),
+    Step.FIRMWARE: (Stage.FIRMWARE,),
+}
 _TO_DISK: Final = (Step.DISK, Step.LOADER)
 _OF_THE_OSIE: Final = (Step.KERNEL, Step.RAMDISK, Step.FIRMWARE)
 _NETWORK: Final = (
@@ -42,6 +48,10 @@ _REMEDIES: Final[Mapping[StepError, str]] = {
     StepError.UNREACHABLE: _NETWORK,
     StepError.NO_SUCH_NAME: "The name server of its network does not know the name: open UDP port 53 to the appliance, or "
     "see `services.names`, or correct the name in the document.",
+    StepError.NOT_TAKEN: "Its question came, and not even the first whole packet of the answer was acknowledged: something on the way "
+    "carries less than 1500 bytes in a packet (a tunnel, a VLAN, a wrong MTU), and says nothing of it. Find it with `ping -M do -s 1472 "
+    "MACHINE` and `ip link`, and set its MTU to 1500 or more. A firewall that drops what is large, and a machine that was switched off "
+    "at that moment, look the same.",
     StepError.NO_ROOM: "Give the machine 2 GB of memory or more: kernel and ramdisk have to fit in at once.",
     StepError.NOT_EXECUTABLE: "The kernel is for another processor, or damaged: compare arch in its hardware document with "
     "`tinkbox osie list`, or run `tinkbox osie build` again.",
@@ -118,7 +128,8 @@ def _failed(case: Case) -> Iterator[tuple[Sighting, Step, StepError]]:
         since = recent[recent.index(seen) + 1 :]
         # Where it was sent to its disk and came back, that says more.
         came_back = step in _TO_DISK and seen not in case.last and since[0].at - seen.at <= BACK_WITHIN
-        if not of(since, *_PASSED[step]) and not came_back:
+        taken = _TAKEN.get(step, ()) if error is StepError.NOT_TAKEN else ()
+        if not of(since, *_PASSED[step], *taken) and not came_back:
             yield seen, step, error
 
 

@@ -61,6 +61,14 @@ def test_each_error_has_a_remedy(step: Step, code: str, words: str) -> None:
     assert words in found.remedy
 
 
+def test_a_kernel_of_which_no_packet_got_there_is_told_until_it_did() -> None:
+    told = seen(24, Stage.STEP_FAILED, "told", step=Step.KERNEL.name, error=StepError.NOT_TAKEN.name)
+    (found,) = boot_step_failed(case(*SCRIPT, told))
+    assert found.cause == "The machine could not load the kernel: no packet with it got there."
+    assert "ping -M do -s 1472" in found.remedy
+    assert not list(boot_step_failed(case(*SCRIPT, told, seen(60, Stage.KERNEL))))
+
+
 @pytest.mark.parametrize("error", StepError)
 @pytest.mark.parametrize("step", Step)
 def test_no_step_and_no_error_is_without_words(step: Step, error: StepError) -> None:

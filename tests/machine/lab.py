@@ -445,17 +445,26 @@ def shell_image(folder: Path) -> Path:
     return program_image(folder, "shell", "v1")
 
 
-def program_image(folder: Path, name: str, tag: str, *script: str) -> Path:
-    """The same of an image that runs this shell script, or its argument when there is none."""
+def program_image(
+    folder: Path,
+    name: str,
+    tag: str,
+    *script: str,
+    busybox: Path = Path("/bin/busybox"),
+    architecture: str = "amd64",
+) -> Path:
+    """The same of an image that runs this shell script, or its argument when there is none; `busybox` is what it holds."""
     images = _images()
     root = folder / "root"
     (root / "bin").mkdir(parents=True)
-    shutil.copy("/bin/busybox", root / "bin" / "busybox")
+    shutil.copy(busybox, root / "bin" / "busybox")
     known = subprocess.run(["/bin/busybox", "--list"], check=True, stdout=subprocess.PIPE, text=True).stdout
     for command in set(known.split()) - {"busybox"}:
         (root / "bin" / command).symlink_to("busybox")
     entrypoint = ("/bin/busybox", "sh", "-c", *script)
-    image = images.Declaration(name=name, tag=tag, packages=(), files=(), entrypoint=entrypoint)
+    image = images.Declaration(
+        name=name, tag=tag, packages=(), files=(), entrypoint=entrypoint, architecture=architecture
+    )
     saved = folder / f"{name.rpartition('/')[2]}.tar"
     images.save([images.layer(root, images.everything(root))], image, saved)
     return saved

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from ipaddress import IPv4Address
+from ipaddress import IPv4Address, IPv4Network
 
 from tinkbox.model.hardware import MacAddress
 
@@ -15,6 +15,7 @@ _VIRTUAL = {
     "00:0c:29": "VMware",
     "00:15:5d": "Hyper-V",
 }
+_NOBODY = IPv4Network("0.0.0.0/8")
 
 
 class Gravity(StrEnum):
@@ -59,7 +60,7 @@ class Rival:
     `server` is what it calls itself (option 54), `mac` where its packet came from: its own, or a router's.  `offered`
     is the address that it would give, None for one that only says what to boot.  `boot_file` and `next_server` are
     what it would boot, empty and None when it says nothing of that.  `pxe` tells that it calls itself a boot server, which may name
-    its file later.
+    its file later.  `looped` tells that `mac` is one of the appliance's host.
     """
 
     interface: str
@@ -69,11 +70,22 @@ class Rival:
     boot_file: str = ""
     next_server: IPv4Address | None = None
     pxe: bool = False
+    looped: bool = False
+
+    @property
+    def impossible(self) -> bool:
+        """Whether no host can have the address that it calls itself by."""
+        return is_impossible(self.server)
 
     @property
     def virtual(self) -> str:
         """What made up its MAC, empty for a card of its own."""
         return _VIRTUAL.get(self.mac[:8], "")
+
+
+def is_impossible(address: IPv4Address) -> bool:
+    """Whether no host can have an address on a network (RFC 1122 §3.2.1.3, RFC 1112 §4)."""
+    return address.is_loopback or address.is_multicast or address.is_reserved or address in _NOBODY
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

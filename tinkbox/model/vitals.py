@@ -7,10 +7,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from ipaddress import IPv4Address
+from typing import Final
 
 from tinkbox.model.engine_trouble import EngineTrouble
 from tinkbox.model.host_vitals import HostVitals
 from tinkbox.model.images.mirrors import MirrorTrouble
+
+AGREES: Final = timedelta(seconds=10)  # clocks that differ by less agree
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,12 +79,16 @@ class TakenPort:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unheard:
-    """So many `frames` with UDP for a port came in on an interface since `since`, and none was delivered to our socket there."""
+    """So many `frames` with UDP for a port came in on an interface, the first at `since` and the last at `until`.
+
+    None was delivered to our socket there, then or later.
+    """
 
     interface: str
     port: int
     frames: int
     since: datetime
+    until: datetime
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,13 +119,20 @@ class ClockJump:
 class ClockVitals:
     """`jump` is the newest; `newest` is the latest time that the store tells of when the appliance started.
 
-    `offset` is how far the clock is ahead of the time server `source`, None where none was asked or none answered.
+    `offset` is how far the clock is ahead of the time server `source`, which was asked at `asked_at`, None where none was asked or none
+    answered.
     """
 
     jump: ClockJump | None = None
     newest: datetime | None = None
     offset: timedelta | None = None
     source: str = ""
+    asked_at: datetime | None = None
+
+    @property
+    def is_off(self) -> bool:
+        """Whether the time server has another time."""
+        return self.offset is not None and abs(self.offset) >= AGREES
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,12 +12,14 @@ _log = logging.getLogger(__name__)
 
 
 class Background(Generic[T]):
-    """`measure` is awaited every so many seconds, for ever; `last` is what it told, and `why` why it could not.
+    """`measure` is awaited every so many seconds, or as many as what it told last says, for ever.
+
+    `last` is what it told, and `why` why it could not.
 
     Before the first measurement, and where the last one failed, `last` is `nothing`; `is_measured` tells whether there was a first.
     """
 
-    def __init__(self, measure: Callable[[], Awaitable[T]], nothing: T, every: float) -> None:
+    def __init__(self, measure: Callable[[], Awaitable[T]], nothing: T, every: float | Callable[[T], float]) -> None:
         self._measure = measure
         self._nothing = nothing
         self._every = every
@@ -38,4 +40,4 @@ class Background(Generic[T]):
                     _log.exception("a measurement of the appliance failed", extra={"action": "vitals.failed"})
                 self.last, self.why = self._nothing, why
             self.is_measured = True
-            await asyncio.sleep(self._every)
+            await asyncio.sleep(self._every(self.last) if callable(self._every) else self._every)

@@ -16,7 +16,10 @@ _DEEPEST: Final = 20
 
 
 class Kind(StrEnum):
-    """What becomes of a packet that a rule matches; `UNKNOWN` may be anything."""
+    """What becomes of a packet that a rule matches; `UNKNOWN` may be anything.
+
+    To divert is to change the address or port to which a packet goes, or from which a reply comes.
+    """
 
     DROP = "drop"
     ACCEPT = "accept"
@@ -49,6 +52,9 @@ class Rule:
     is_read: bool = True
 
 
+_TOO_DEEP: Final = Rule(matches=lambda _: Match.MAYBE, verdict=Verdict(kind=Kind.UNKNOWN), text="", is_read=False)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chain:
     """`drops_rest`: what no rule decides is dropped, as `policy` says."""
@@ -76,17 +82,28 @@ class _Open(StrEnum):
 
 def dropped(chains: Mapping[str, Chain], start: str, flow: Flow) -> Drop | None:
     """What surely drops or diverts all of a flow, of the rules that begin with a chain; None: something may get through."""
-    found = _walked(chains, start, flow, 0)
+    found = _walked(chains, start, flow, 0, {})
     if isinstance(found, Drop):
         return found
     chain = chains[start]
     return Drop(chain=start, text=chain.policy) if found is _Open.BACK and chain.drops_rest else None
 
 
-def _walked(chains: Mapping[str, Chain], name: str, flow: Flow, depth: int) -> Drop | _Open:
-    """What becomes of the packets in a chain.  BACK: all that is not dropped comes back."""
+def _walked(
+    chains: Mapping[str, Chain], name: str, flow: Flow, depth: int, known: dict[str, Drop | _Open]
+) -> Drop | _Open:
+    """What becomes of the packets in a chain.  BACK: all that is not dropped comes back.  `known` are chains that were walked before."""
     if depth > _DEEPEST or name not in chains:
         return _Open.THROUGH
+    if name not in known:
+        known[name] = _Open.THROUGH  # for one that leads to itself, which kernels refuse
+        known[name] = _end_of(chains, name, flow, depth, known)
+    return known[name]
+
+
+def _end_of(
+    chains: Mapping[str, Chain], name: str, flow: Flow, depth: int, known: dict[str, Drop | _Open]
+) -> Drop | _Open:
     some_come_back = False
     for rule in chains[name].rules:
         hit, verdict = rule.matches(flow), rule.verdict
@@ -100,7 +117,7 @@ def _walked(chains: Mapping[str, Chain], name: str, flow: Flow, depth: int) -> D
         elif verdict.kind is Kind.RETURN:
             found = _Open.BACK
         elif verdict.kind in (Kind.JUMP, Kind.GOTO):
-            found = _walked(chains, verdict.to, flow, depth + 1)
+            found = _walked(chains, verdict.to, flow, depth + 1, known)
         if found is _Open.THROUGH:
             return found
         if found is _Open.BACK:
@@ -114,14 +131,25 @@ def _walked(chains: Mapping[str, Chain], name: str, flow: Flow, depth: int) -> D
 
 def is_unclear(chains: Mapping[str, Chain], start: str, flow: Flow) -> bool:
     """Whether it hangs on rules that are not read here what becomes of a flow, of those that begin with a chain."""
-    reached = [*_reached(chains, start, flow, set())]
-    drops = chains[start].drops_rest or any(each.verdict.kind in (Kind.DROP, Kind.UNKNOWN) for each in reached)
-    return drops and not all(each.is_read for each in reached) and dropped(chains, start, flow) is None
+    reached = [*_reached(chains, start, flow, set(), 0)]
+    takes = chains[start].drops_rest or any(_takes(each, flow) for each in reached)
+    return takes and not all(each.is_read for each in reached) and dropped(chains, start, flow) is None
 
 
-def _reached(chains: Mapping[str, Chain], name: str, flow: Flow, seen: set[str]) -> Iterator[Rule]:
+def _takes(rule: Rule, flow: Flow) -> bool:
+    """Whether what a rule matches does not get to our port, or may not."""
+    kind = rule.verdict.kind
+    if kind is Kind.DIVERT:
+        return not flow.may_arrive_at(rule.verdict.to)
+    return kind is Kind.DROP or (kind is Kind.UNKNOWN and not rule.is_read)
+
+
+def _reached(chains: Mapping[str, Chain], name: str, flow: Flow, seen: set[str], depth: int) -> Iterator[Rule]:
     """The rules that some of a flow may meet, and that decide something; each chain once."""
     if name in seen or name not in chains:
+        return
+    if depth > _DEEPEST:
+        yield _TOO_DEEP
         return
     seen.add(name)
     for rule in chains[name].rules:
@@ -130,6 +158,6 @@ def _reached(chains: Mapping[str, Chain], name: str, flow: Flow, seen: set[str])
             continue
         yield rule
         if kind in (Kind.JUMP, Kind.GOTO):
-            yield from _reached(chains, rule.verdict.to, flow, seen)
+            yield from _reached(chains, rule.verdict.to, flow, seen, depth + 1)
         if hit is Match.YES and kind is not Kind.JUMP:
             return

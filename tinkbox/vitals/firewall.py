@@ -2,12 +2,13 @@
 
 import asyncio
 import os
+import re
 import shutil
 import signal
 from asyncio.subprocess import DEVNULL, PIPE
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Final, TypeVar
 
@@ -26,6 +27,7 @@ _SAVING_ANY: Final = "iptables-save"
 _FOLDERS: Final = "/usr/sbin:/sbin:/usr/local/sbin:/usr/bin:/bin"
 _SECONDS: Final = 5.0
 _MOST: Final = 8 << 20  # octets of rules that are read
+_EXPIRY: Final = re.compile(r', "expires": \d+')  # of an element of a set, in each answer less
 
 
 T = TypeVar("T")
@@ -36,22 +38,24 @@ Of = TypeVar("Of", ShutPort, TakenPort)
 class FirewallReading:
     """What the rules surely do: ports that are shut, ports from which no reply gets out, and ports that are diverted, each once.
 
-    `unclear` are tables of nft of which that is not known, `unread` why one of the programs did not tell its rules.
+    `unclear` are tables of which that is not known, by the command that shows their rules; `unread` is why one of the programs did not tell its rules.
     """
 
     shut: tuple[ShutPort, ...] = ()
     replies: tuple[ShutPort, ...] = ()
     taken: tuple[TakenPort, ...] = ()
-    unclear: tuple[str, ...] = ()
+    unclear: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     unread: str = ""
 
     @property
     def why_unclear(self) -> str:
         """Why not all that the rules do is known, empty where it is."""
-        if self.unread or not self.unclear:
-            return self.unread
-        tables = f"table {self.unclear[0]} has" if len(self.unclear) == 1 else f"tables {', '.join(self.unclear)} have"
-        return f"nft's {tables} rules that tinkbox does not understand: `nft list ruleset` shows them"
+        return "; ".join(filter(None, [self.unread, *map(_not_understood, self.unclear, self.unclear.values())]))
+
+
+def _not_understood(shows: str, tables: Sequence[str]) -> str:
+    has = f"table {tables[0]} has" if len(tables) == 1 else f"tables {', '.join(tables)} have"
+    return f"{shows.split()[0]}'s {has} rules that tinkbox does not understand: `{shows}` shows them"
 
 
 class Firewall:
@@ -85,7 +89,7 @@ class Firewall:
             shut=_once(each.shut for each in readings),
             replies=_once(each.replies for each in readings),
             taken=_once(each.taken for each in readings),
-            unclear=tuple(table for each in readings for table in each.unclear),
+            unclear={shows: tables for each in readings for shows, tables in each.unclear.items()},
             unread=str(refused[0]) if refused else "",
         )
         if refused and not (found.shut or found.replies or found.taken):
@@ -99,7 +103,8 @@ class Firewall:
         lines = (line for line in saved.splitlines() if not line.startswith("#"))
         rules = "\n".join(line.partition(" [")[0] if line.startswith(":") else line for line in lines)
         if known is None or known[0] != rules:
-            known = self._known[program] = rules, _understood(program, lambda: self._of_iptables(program, rules))
+            read = partial(self._of_iptables, program, rules)
+            known = self._known[program] = rules, await asyncio.to_thread(_understood, program, read)
         return known[1]
 
     def _of_iptables(self, program: str, rules: str) -> FirewallReading:
@@ -108,12 +113,13 @@ class Firewall:
             shut=tuple(tables.shut(self._ports, Way.IN)),
             replies=tuple(tables.shut(self._replying, Way.OUT)),
             taken=tuple(tables.taken(self._ports)),
+            unclear=_shown_by(program, [*tables.unclear(self._ports)]),
         )
 
     async def _nft(self) -> FirewallReading:
         told = await self._printed("nft", "--json", "--stateless", "list", "ruleset")
         bridged = {each: frozenset(bridge_ports(each) or ()) for each in {port.interface for port in self._ports}}
-        state, known = (told, bridged), self._known.get("nft")
+        state, known = (_EXPIRY.sub("", told), bridged), self._known.get("nft")
         if known is None or known[0] != state:
             known = self._known["nft"] = state, await self._of_nft(told, bridged)
         return known[1]
@@ -122,21 +128,23 @@ class Firewall:
         devices: Mapping[tuple[str, str], frozenset[str]] = {}
         if '"ingress"' in told or '"egress"' in told:
             devices = devices_of(await self._printed("nft", "--stateless", "list", "ruleset"))
-        rules = _understood("nft", lambda: Ruleset(told, devices, bridged))
-        shut, replies, taken, unclear = _understood(
-            "nft",
-            lambda: (
+
+        def read() -> tuple[list[ShutChain], list[ShutChain], list[ShutChain], list[str]]:
+            rules = Ruleset(told, devices, bridged)
+            return (
                 [*rules.shut(self._ports, Way.IN)],
                 [*rules.shut(self._replying, Way.OUT)],
                 [*rules.taken(self._ports)],
                 [*rules.unclear(self._ports)],
-            ),
-        )
+            )
+
+        # There may be thousands of rules, and the appliance answers meanwhile.
+        shut, replies, taken, unclear = await asyncio.to_thread(_understood, "nft", read)
         return FirewallReading(
             shut=tuple([each.told(await self._text(each)) for each in shut]),
             replies=tuple([each.told(await self._text(each)) for each in replies]),
             taken=tuple([each.taken(await self._text(each)) for each in taken]),
-            unclear=tuple(unclear),
+            unclear=_shown_by("nft list ruleset", unclear),
         )
 
     async def _text(self, shut: ShutChain) -> str:
@@ -221,6 +229,10 @@ def _once(readings: Iterable[Sequence[Of]]) -> tuple[Of, ...]:
     for each in (one for those in readings for one in those):
         found.setdefault((each.interface, each.port, each.protocol), each)
     return tuple(found.values())
+
+
+def _shown_by(command: str, tables: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
+    return {command: tuple(tables)} if tables else {}
 
 
 def _understood(program: str, read: Callable[[], T]) -> T:

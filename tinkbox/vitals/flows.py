@@ -96,6 +96,11 @@ class Flow:
     way: Way
     devices: frozenset[str]
 
+    @property
+    def opens(self) -> bool:
+        """Whether connection tracking takes it for the beginning of something, of which alone tables of `nat` see a packet."""
+        return self.is_in_state(_NEW) is not Match.NO
+
     def passes(self, name: str, wildcard: str, way: Way) -> Match:
         """Whether it comes in, or goes out, by an interface of this name; what ends with the wildcard is the beginning of one."""
         if way is not self.way:  # there is none, and a rule may ask for that
@@ -153,7 +158,17 @@ class Flow:
     def may_arrive_at(self, to: str) -> bool:
         """Whether our port gets it, perhaps, where it is diverted to an address, a colon and a port; what is empty stays as it was."""
         address, _, port = to.partition(":")
-        return address in ("", str(self.port.address)) and ("-" in port or port in ("", str(self.port.port)))
+        low, _, high = port.partition("-")
+        if low.isdigit() and (high or low).isdigit() and not int(low) <= self.port.port <= int(high or low):
+            return False  # else it is ours, or counts from another port
+        return not address or self._is_ours_among(address)
+
+    def _is_ours_among(self, addresses: str) -> bool:
+        first, _, last = addresses.partition("-")
+        try:
+            return IPv4Address(first) <= self.port.address <= IPv4Address(last or first)
+        except ValueError:
+            return False
 
     def _is_broadcast(self, address: IPv4Address) -> bool:
         return address in (EVERYBODY, self.port.network.broadcast_address)

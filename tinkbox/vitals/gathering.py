@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, Final, NoReturn
 
@@ -23,6 +23,7 @@ from tinkbox.vitals.memory import memory
 # Seconds between two measurements.  What was changed a moment ago is told within 15.
 OFTEN: Final = 7.0
 SELDOM: Final = 600.0
+UNTIL_RIGHT: Final = 60.0  # while the clock is off
 DAILY: Final = 86400.0
 SWAPPED_WITHIN: Final = 0.5
 
@@ -99,8 +100,7 @@ class Gatherer:
         self._database = Background(lambda: asyncio.to_thread(sources.database), "", DAILY)
         no_trouble: EngineTrouble | None = None
         self._engine = Background(sources.engine, no_trouble, often)
-        no_offset: tuple[timedelta | None, str] = (None, "")
-        self._time = Background(sources.time, no_offset, SELDOM)
+        self._time = Background(self._off_by, ClockVitals(), lambda told: UNTIL_RIGHT if told.is_off else SELDOM)
         self._backgrounds: Sequence[Background[Any]] = (
             self._firewall,
             self._osie,
@@ -128,7 +128,6 @@ class Gatherer:
     async def vitals(self) -> Vitals:
         """As it is now, as far as that takes no time, and else as it was measured last."""
         images, registry = self._images.last
-        offset, source = self._time.last
         refused = self._sources.refused()
         host_memory, host = memory(), self._sources.host()
         parts = {
@@ -152,7 +151,7 @@ class Gatherer:
             memory=host_memory,
             inodes=self._sources.inodes(),
             data_mount=self._sources.data_mount(),
-            clock=ClockVitals(jump=self._watch.look(), newest=self._newest, offset=offset, source=source),
+            clock=replace(self._time.last, jump=self._watch.look(), newest=self._newest),
             damaged_osie=self._osie.last,
             other_versions=self._versions.last,
             damaged_images=images,
@@ -167,6 +166,10 @@ class Gatherer:
             host=host,
             unexamined={part: why for part, why in parts.items() if why} | {**(host.unexamined if host else {})},
         )
+
+    async def _off_by(self) -> ClockVitals:
+        offset, source = await self._sources.time()
+        return ClockVitals(offset=offset, source=source, asked_at=self._clock())
 
     async def _osie_files(self, digests: FileDigests) -> tuple[DamagedFile, ...]:
         found: tuple[DamagedFile, ...] = ()

@@ -8,6 +8,7 @@ from typing import Final, NoReturn
 from tinkbox.model.host_vitals import HostVitals, LostDatabase, OtherAppliance, RefusedReplies, StrayRoute, TakenAddress
 from tinkbox.model.leases import Subnet
 from tinkbox.vitals.background import Background
+from tinkbox.vitals.ipsec_policies import unread_policies
 from tinkbox.vitals.link_settings import link_settings
 from tinkbox.vitals.packet_programs import unread_programs
 from tinkbox.vitals.routes import stray_routes
@@ -53,6 +54,7 @@ class HostWatch:
     def look(self) -> HostVitals:
         """As it is now."""
         strays, unexamined = tuple[StrayRoute, ...](), unread_programs(self._ours)
+        unexamined |= unread_policies(self._ours, [each.network for each in self._subnets])
         try:
             strays = stray_routes(self._subnets, self._ours, self._sources.reserved())
         except OSError as error:

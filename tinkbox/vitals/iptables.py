@@ -1,14 +1,16 @@
 """What `iptables-save` prints, as rules.  Pure."""
 
 import itertools
+import re
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from ipaddress import IPv4Network
 from typing import Final
 
 from tinkbox.model.vitals import ShutPort, TakenPort
-from tinkbox.vitals.filter_rules import Chain, Drop, Kind, Rule, Verdict, dropped
+from tinkbox.vitals.filter_rules import Chain, Drop, Kind, Rule, Verdict, dropped, is_unclear
 from tinkbox.vitals.flows import Flow, Match, Port, Way, all_of, any_of, negated, surely
 
 # The chains that packets to and from this host come through, by the tables that filter; `nat` sees the first packet of a flow alone.
@@ -19,20 +21,32 @@ _ON_THE_WAY: Final = {
     ),
 }  # fmt: skip
 _DIVERTING: Final = ("nat", "PREROUTING")
+_REWRITING: Final = (("nat", "OUTPUT"), ("nat", "POSTROUTING"))
 _KINDS: Final = {
     "DROP": Kind.DROP,
     "REJECT": Kind.DROP,
     "ACCEPT": Kind.ACCEPT,
     "DNAT": Kind.DIVERT,
     "REDIRECT": Kind.DIVERT,
+    "SNAT": Kind.DIVERT,
+    "MASQUERADE": Kind.ACCEPT,  # the address of the interface that a packet leaves by is ours
     "RETURN": Kind.RETURN,
     "": Kind.CONTINUE,
-    "LOG": Kind.CONTINUE,
-    "NFLOG": Kind.CONTINUE,
-    "CONNMARK": Kind.CONTINUE,
-    "MARK": Kind.CONTINUE,
-    "CT": Kind.CONTINUE,
-}
+} | dict.fromkeys(
+    (
+        "LOG", "NFLOG", "ULOG", "AUDIT", "TRACE", "LED", "IDLETIMER", "RATEEST", "ACCOUNT", "TEE",
+        "MARK", "CONNMARK", "CT", "NOTRACK", "SECMARK", "CONNSECMARK", "SET", "CLASSIFY",
+        "CHECKSUM", "DSCP", "TOS", "ECN", "TTL", "TCPMSS", "TCPOPTSTRIP",
+    ),
+    Kind.CONTINUE,
+)  # fmt: skip
+# What these ask depends on the machine, or on what was before: that is no reason to say that a rule is not understood.
+_OPEN: Final = re.compile(
+    r"--(limit|limit-burst|hashlimit-.*|connlimit-.*|connbytes.*|quota|rcheck|update|set|remove|name|mask|rsource|rdest|seconds|hitcount"
+    r"|rttl|reap|mac-source|[ug]id-owner|socket-exists|mark|src-type|src-range|src-pfx|src-group|dst-group|icmp-type|tcp-flags|syn"
+    r"|tcp-option|ctstatus|ctdir|ctexpire|length|pkt-type|ttl-.*|dscp.*|tos|helper|validmark|invert|loose"
+    r"|accept-local|fragment|cpu|priority|realm|limit-iface-in|limit-iface-out|dir|pol|reqid|spi)"
+)
 _PROTOCOLS: Final = {"17": "udp", "6": "tcp"}
 
 
@@ -45,12 +59,18 @@ class _Table:
         """Its chains by their names; `-` is the policy of one that has none."""
         return {
             name: Chain(
-                rules=self.rules.get(name, ()),
+                rules=[self._known(each) for each in self.rules.get(name, ())],
                 drops_rest=policy == "DROP",
                 policy=f"-P {name} {policy}",
             )
             for name, policy in self.policies.items()
         }
+
+    def _known(self, rule: Rule) -> Rule:
+        """The same rule, or where it jumps to what is none of the chains one that may do anything."""
+        if rule.verdict.kind not in (Kind.JUMP, Kind.GOTO) or rule.verdict.to in self.policies:
+            return rule
+        return replace(rule, verdict=Verdict(kind=Kind.UNKNOWN), is_read=False)
 
 
 class SavedTables:
@@ -96,10 +116,30 @@ class SavedTables:
                     gives_back=f"{command} {found.text.replace('-A ', '-D ', 1)}",
                 )
 
+    def unclear(self, ports: Iterable[Port]) -> Iterator[str]:
+        """The tables of which it is not known here what they do with what is for our ports, or comes from them; each once."""
+        found: dict[str, None] = {}
+        for port in ports:
+            flows = {way: self._flow(port, way) for way in (Way if port.replies else (Way.IN,))}
+            for way, flow in flows.items():
+                for table, start in (*_ON_THE_WAY[way], *((_DIVERTING,) if way is Way.IN else ())):
+                    chains = self._chains.get(table, {})
+                    if start in chains and is_unclear(chains, start, flow):
+                        found[table] = None
+            replies = flows.get(Way.OUT)
+            if replies is not None and replies.opens:
+                for table, start in _REWRITING:
+                    chains = self._chains.get(table, {})
+                    if start in chains and (is_unclear(chains, start, replies) or dropped(chains, start, replies)):
+                        found[table] = None
+        return iter(found)
+
     def _dropped(self, table: str, start: str, port: Port, way: Way) -> Drop | None:
         chains = self._chains.get(table, {})
-        flow = Flow(port=port, way=way, devices=frozenset({port.interface}))
-        return dropped(chains, start, flow) if start in chains else None
+        return dropped(chains, start, self._flow(port, way)) if start in chains else None
+
+    def _flow(self, port: Port, way: Way) -> Flow:
+        return Flow(port=port, way=way, devices=frozenset({port.interface}))
 
     def _on(self, table: str) -> str:
         return self._command if table == "filter" else f"{self._command} -t {table}"
@@ -132,6 +172,15 @@ def _tables(saved: str) -> dict[str, _Table]:
     return found
 
 
+_READ: Final = frozenset(
+    {
+        "-m", "--match", "--comment", "-f", "-i", "--in-interface", "-o", "--out-interface", "-p", "--protocol",
+        "--dport", "--destination-port", "--dports", "--destination-ports", "-d", "--destination",
+        "--sport", "--source-port", "--sports", "--source-ports", "-s", "--source", "--ctstate", "--state", "--dst-type",
+    }
+)  # fmt: skip
+
+
 @dataclass(frozen=True, slots=True)
 class _Condition:
     """One option with its values; `no` stands before it."""
@@ -143,6 +192,13 @@ class _Condition:
     def matches(self, flow: Flow) -> Match:
         found = self._matches(flow)
         return negated(found) if self.no else found
+
+    @property
+    def is_read(self) -> bool:
+        """Whether it is known here what it asks."""
+        if self.option == "--match-set":  # what is asked of where a packet comes from depends on the machine
+            return self.values[1:] == ("src",)
+        return self.option in _READ or _OPEN.fullmatch(self.option) is not None
 
     def _matches(self, flow: Flow) -> Match:
         value = self.values[0] if self.values else ""
@@ -160,16 +216,21 @@ class _Condition:
             case "--sport" | "--source-port" | "--sports" | "--source-ports":
                 return _port(value, flow.is_from_port)
             case "-d" | "--destination":
-                network = IPv4Network(value, strict=False)
+                network = _network(value)
                 return flow.is_to(network.network_address, network.broadcast_address)
             case "-s" | "--source":
-                network = IPv4Network("0.0.0.0/0" if value == "0/0" else value, strict=False)
+                network = _network("0.0.0.0/0" if value == "0/0" else value)
                 return flow.is_from(network.network_address, network.broadcast_address)
             case "--ctstate" | "--state":
                 return flow.is_in_state(value.lower().split(","))
             case "--dst-type":
                 return flow.is_to_kind(value.lower().split(","))
         return Match.MAYBE
+
+
+@lru_cache(maxsize=1 << 16)
+def _network(text: str) -> IPv4Network:
+    return IPv4Network(text, strict=False)
 
 
 def _rule(words: list[str], text: str) -> Rule:
@@ -195,15 +256,16 @@ def _rule(words: list[str], text: str) -> Rule:
         matches=lambda flow: all_of(*(each.matches(flow) for each in found)),
         verdict=Verdict(kind=kind, to=to),
         text=text,
+        is_read=all(each.is_read for each in found),
     )
 
 
 def _diversion(words: list[str]) -> str:
-    """Where DNAT or REDIRECT lead by what follows them, as `Verdict.to` has it."""
+    """Where DNAT, REDIRECT or SNAT lead by what follows them, as `Verdict.to` has it."""
     options = dict(itertools.pairwise(words))
     if "--to-ports" in options:
         return f":{options['--to-ports']}"
-    target = options.get("--to-destination", "")
+    target = options.get("--to-destination", options.get("--to-source", ""))
     return target if ":" in target else f"{target}:"
 
 

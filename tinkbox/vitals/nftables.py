@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from ipaddress import IPv4Address, IPv4Network
 from typing import Any, Final, TypeVar
 
@@ -23,14 +24,19 @@ _VERDICTS: Final = {
     "drop": Kind.DROP,
     "reject": Kind.DROP,
     "accept": Kind.ACCEPT,
-    "dnat": Kind.DIVERT,
-    "redirect": Kind.DIVERT,
+    "masquerade": Kind.ACCEPT,  # the address of the interface that a packet leaves by is ours
+    "continue": Kind.CONTINUE,
     "return": Kind.RETURN,
     "jump": Kind.JUMP,
     "goto": Kind.GOTO,
 }
-# Statements that decide nothing.
-_IDLE: Final = frozenset({"counter", "log", "mangle", "notrack", "ct helper", "ct timeout", "ct expectation"})
+_DIVERSIONS: Final = frozenset({"dnat", "redirect", "snat"})
+# Statements that decide nothing: `dup` sends a copy, and `flow` shortens the way of what is forwarded.
+_IDLE: Final = frozenset(
+    {"counter", "log", "notrack", "ct helper", "ct timeout", "ct expectation", "dup", "flow", "secmark", "last"}
+)
+# What can be changed of a packet so that another gets it, or that it comes from another.
+_LEADING_FIELDS: Final = frozenset({"saddr", "daddr", "sport", "dport", "protocol", "type"})
 # Statements that may end a rule early; whatever else there is decides for itself.
 _CONDITIONS: Final = frozenset({"match", "limit", "ct count", "quota", "meter", "set", "map"})
 _PROTOCOLS: Final = {"udp": ("udp", 17), "tcp": ("tcp", 6)}
@@ -42,6 +48,15 @@ _OPEN_META: Final = frozenset(
 _OPEN_CT: Final = frozenset({"mark", "direction", "status", "expiration", "bytes", "packets", "label", "zone"})
 # Several devices are printed without quotes.
 _DEVICES_TOLD: Final = re.compile(r'device "(?P<one>[^"]+)"|devices = \{(?P<several>[^}]+)\}')
+_CATCH_ALL: Final = "*"
+_BOUNDS: Final[Mapping[str, Callable[[int], tuple[int, int]]]] = {
+    "<": lambda port: (0, port - 1),
+    "<=": lambda port: (0, port),
+    ">": lambda port: (port + 1, 65535),
+    ">=": lambda port: (port, 65535),
+}
+# Elements of which each is looked at by itself, of a verdict map or of a set of several keys; more are not read.
+_MOST: Final = 4096
 _V = TypeVar("_V", int, IPv4Address)
 Entry = Mapping[str, Any]
 _Table = tuple[str, str]
@@ -133,6 +148,56 @@ class _Base:
         return self.hook in _HOOKS[way] and not bridged <= self.devices and bool(bridged & self.devices)
 
 
+class _Values:
+    """What a key is compared with.  Sets may have many thousands of elements: each is parsed once, and compared once with a flow."""
+
+    def __init__(self, told: Sequence[Any]) -> None:
+        self.told = [each["elem"]["val"] if isinstance(each, dict) and "elem" in each else each for each in told]
+        self._matches: dict[tuple[str, Flow], Match] = {}
+
+    @cached_property
+    def ports(self) -> Sequence[tuple[int, int] | None]:
+        return [_ports(each) for each in self.told]
+
+    @cached_property
+    def addresses(self) -> Sequence[tuple[IPv4Address, IPv4Address] | None]:
+        return [_addresses(each) for each in self.told]
+
+    @cached_property
+    def has_all(self) -> bool:
+        return _CATCH_ALL in self.told
+
+    @cached_property
+    def parts(self) -> Sequence[Sequence["_Values"]]:
+        """Of values of several keys each part."""
+        return [[_Values([part]) for part in each["concat"]] for each in self.told if each != _CATCH_ALL]
+
+    def are_read(self, left: object) -> bool:
+        """Whether all are known here as values of a key."""
+        match left:
+            case {"concat": keys}:
+                is_small = len(self.told) <= _MOST
+                return is_small and all(
+                    part.are_read(key) for parts in self.parts for key, part in zip(keys, parts, strict=True)
+                )
+            case {"payload": {"field": "dport" | "sport"}}:
+                return self.has_all or None not in self.ports
+            case {"payload": {"protocol": "ip", "field": "daddr" | "saddr"}}:
+                return self.has_all or None not in self.addresses
+        return True
+
+    def match(self, left: object, flow: Flow) -> Match:
+        """Whether a flow has one of them under a key."""
+        if self.has_all:
+            return Match.YES
+        if len(self.told) == 1:
+            return _compared(left, self, flow)
+        at = str(left), flow
+        if at not in self._matches:
+            self._matches[at] = _compared(left, self, flow)
+        return self._matches[at]
+
+
 class Ruleset:
     """All tables that packets to and from this host come through.  Making one raises ValueError for what nft does not print.
 
@@ -150,9 +215,12 @@ class Ruleset:
         try:
             entries: Sequence[Entry] = json.loads(told)["nftables"]
             self._rewrites = _rewrites(entries)
-            self._sets = _named(entries, "set") | _named(entries, "map")
+            self._sets = {name: _Values(told) for name, told in _named(entries, "set").items()}
+            self._maps = _named(entries, "map")
             self._filters: list[_Base] = []
             self._diverting: list[_Base] = []
+            self._rewriting: list[_Base] = []
+            self._keeping_addresses = _keeping_addresses(entries)
             self._chains: dict[_Table, dict[str, Chain]] = {}
             rules: dict[tuple[_Table, str], list[Rule]] = {}
             for each in (entry["rule"] for entry in entries if "rule" in entry):
@@ -175,6 +243,8 @@ class Ruleset:
                         self._filters.append(base)
                     elif each.get("type") == "nat" and each["hook"] == "prerouting":
                         self._diverting.append(base)
+                    elif each.get("type") == "nat" and each["hook"] in _HOOKS[Way.OUT]:
+                        self._rewriting.append(base)
                 drops_rest = each.get("policy") == "drop"
                 self._chains.setdefault(at, {})[each["name"]] = Chain(
                     rules=rules.get((at, each["name"]), ()), drops_rest=drops_rest
@@ -184,7 +254,7 @@ class Ruleset:
 
     def shut(self, ports: Iterable[Port], way: Way) -> Iterator[ShutChain]:
         """The ports to which nothing gets through, or from which no reply does."""
-        return self._found(self._filters, ports, way)
+        return (each for each in self._found([*self._filters, *self._diverting], ports, way) if not each.to)
 
     def taken(self, ports: Iterable[Port]) -> Iterator[ShutChain]:
         """The ports of which all is diverted to elsewhere."""
@@ -193,16 +263,23 @@ class Ruleset:
     def unclear(self, ports: Iterable[Port]) -> Iterator[str]:
         """The tables of which it is not known here what they do with what is for our ports, or comes from them; each once."""
         found: dict[_Table, None] = {}
+        ports = [*ports]
+        if ports:
+            found |= dict.fromkeys(self._keeping_addresses)
         for port in ports:
             for way in Way if port.replies else (Way.IN,):
-                for base in self._filters:
-                    if self._is_unclear(base, port, way):
+                for base in [*self._filters, *self._diverting, *self._rewriting]:
+                    if base.at not in found and self._is_unclear(base, port, way):
                         found[base.at] = None
         return (" ".join(each) for each in found)
 
     def _is_unclear(self, base: _Base, port: Port, way: Way) -> bool:
         bridged, chains = self._bridged.get(port.interface, frozenset()), self._chains[base.at]
         flow = base.flow(port, way, bridged)
+        if flow is not None and base in self._rewriting:
+            return flow.opens and (
+                is_unclear(chains, base.chain, flow) or dropped(chains, base.chain, flow) is not None
+            )
         if flow is not None:
             return is_unclear(chains, base.chain, flow)
         if not base.sees_some(way, bridged):
@@ -226,67 +303,101 @@ class Ruleset:
         text = str(rule["handle"])
         for each in rule["expr"]:
             name, value = next(iter(each.items()))
+            if name in _DIVERSIONS:
+                yield from self._diverted(at, conditions, value, text)
+                return
             if name in _VERDICTS:
                 yield self._rule(at, conditions, _verdict(name, value), text)
                 return
             if name == "vmap":
                 yield from self._mapped(at, conditions, value, text)
                 return
-            if name not in _IDLE:
-                conditions.append(each)
+            if name in _IDLE or (name == "mangle" and not _leads_elsewhere(value["key"])):
+                continue
+            conditions.append(each)
+            if name not in _CONDITIONS and name != "xt":  # what follows hangs on what it does
+                break
         decides = any(next(iter(each)) not in _CONDITIONS for each in conditions)
         yield self._rule(at, conditions, Verdict(kind=Kind.UNKNOWN if decides else Kind.CONTINUE), text)
 
     def _mapped(self, at: _Table, conditions: Sequence[Entry], vmap: Entry, text: str) -> Iterator[Rule]:
-        for each in self._elements(at, vmap["data"]) or [None]:
-            if not isinstance(each, list) or len(each) != 2 or not isinstance(each[1], dict):
-                yield replace(self._rule(at, conditions, Verdict(kind=Kind.UNKNOWN), text), is_read=False)
-                continue
-            name, value = next(iter(each[1].items()))
-            key: Entry = {"match": {"op": "==", "left": vmap["key"], "right": each[0]}}
-            yield self._rule(at, [*conditions, key], _verdict(name, value), text)
+        pairs = self._pairs(at, vmap["data"])
+        if pairs is None or not all(isinstance(each, dict) for _, each in pairs):
+            yield self._unread(at, conditions, text)
+            return
+        for key, verdict in pairs:
+            name, value = next(iter(verdict.items()))
+            yield self._rule(at, [*conditions, _has(vmap["key"], key)], _verdict(name, value), text)
+
+    def _diverted(self, at: _Table, conditions: Sequence[Entry], value: object, text: str) -> Iterator[Rule]:
+        """One rule, or for a diversion by a map one for each of its elements."""
+        told: Entry = value if isinstance(value, dict) else {}
+        if told.get("family") == "ip6":
+            return
+        maps = {part: each["map"] for part, each in told.items() if isinstance(each, dict) and "map" in each}
+        plain: Entry = {part: each for part, each in told.items() if part not in maps}
+        cases: list[tuple[Sequence[Entry], Entry]] | None = [(conditions, plain)]
+        for part, each in maps.items():
+            pairs = self._pairs(at, each["data"]) if len(maps) == 1 else None
+            cases = pairs and [
+                ([*conditions, _has(each["key"], key)], {**plain, **_parts(part, to)}) for key, to in pairs
+            ]
+        if cases is None:
+            yield self._unread(at, conditions, text)
+            return
+        for those, diversion in cases:
+            to = _diversion(diversion)
+            if to is None:
+                yield self._unread(at, those, text)
+            else:
+                yield self._rule(at, those, Verdict(kind=Kind.DIVERT, to=to), text)
+
+    def _pairs(self, at: _Table, data: object) -> list[tuple[Any, Any]] | None:
+        """The keys and values of a map, what is for all other keys last; None where they are not known here, or too many."""
+        told = self._maps.get((*at, data[1:])) if isinstance(data, str) else None
+        if isinstance(data, dict) and isinstance(data.get("set"), list):
+            told = data["set"]
+        if told is None or len(told) > _MOST or not all(isinstance(each, list) and len(each) == 2 for each in told):
+            return None
+        return sorted(((_Values([key]).told[0], value) for key, value in told), key=lambda pair: pair[0] == _CATCH_ALL)
+
+    def _unread(self, at: _Table, conditions: Sequence[Entry], text: str) -> Rule:
+        return replace(self._rule(at, conditions, Verdict(kind=Kind.UNKNOWN), text), is_read=False)
 
     def _rule(self, at: _Table, conditions: Sequence[Entry], verdict: Verdict, text: str) -> Rule:
-        found = tuple(conditions)
+        found = [(each, self._values(at, each)) for each in conditions]
         return Rule(
-            matches=lambda flow: all_of(*(self._matches(at, each, flow) for each in found)),
+            matches=lambda flow: all_of(*(self._matches(each, values, flow) for each, values in found)),
             verdict=verdict,
             text=text,
-            is_read=all(self._is_read(at, each) for each in found),
+            is_read=all(_is_read(at, each, values) for each, values in found),
         )
 
-    def _is_read(self, at: _Table, condition: Entry) -> bool:
-        """Whether it is known here what a condition asks; `iptables` tells those rules of its own better than nft does."""
-        match condition:
-            case {"match": {"left": left, "right": right}}:
-                return self._elements(at, right) is not None and _is_known(left)
-            case {"xt": _}:
-                return at[0] == "ip"
-        return next(iter(condition)) in _CONDITIONS
-
-    def _matches(self, at: _Table, condition: Entry, flow: Flow) -> Match:
+    def _matches(self, condition: Entry, values: _Values | None, flow: Flow) -> Match:
         if "match" not in condition:  # a limit, or what is not known here
             return Match.MAYBE
         match = condition["match"]
         if _is_absent(match["left"], flow):  # whatever it is compared with
             return Match.NO
-        values = self._elements(at, match["right"])
         if values is None:
             return Match.MAYBE
-        if match["left"] == {"ct": {"key": "status"}} and values == ["dnat"] and not self._rewrites:
+        if match["left"] == {"ct": {"key": "status"}} and values.told == ["dnat"] and not self._rewrites:
             return Match.NO if match["op"] != "!=" else Match.YES
-        found = _compared(match["left"], values, flow)
-        if match["op"] in ("==", "in"):
-            return found
-        return negated(found) if match["op"] == "!=" else Match.MAYBE
+        found = values.match(match["left"], flow)
+        return negated(found) if match["op"] == "!=" else found
 
-    def _elements(self, at: _Table, right: object) -> list[Any] | None:
+    def _values(self, at: _Table, condition: Entry) -> _Values | None:
         """The values that a key is compared with; None where they are not known."""
-        if isinstance(right, str) and right.startswith("@"):
-            return self._sets.get((*at, right[1:]))
-        if isinstance(right, dict) and "set" in right:
-            return [*right["set"]] if isinstance(right["set"], list) else [right["set"]]
-        return right if isinstance(right, list) else [right]
+        match condition:
+            case {"match": {"right": str(name)}} if name.startswith("@"):
+                return self._sets.get((*at, name[1:]))
+            case {"match": {"op": "==" | "!=" | "in", "right": {"set": several}}}:
+                return _Values(several if isinstance(several, list) else [several])
+            case {"match": {"op": "==" | "!=" | "in", "right": right}}:
+                return _Values(right if isinstance(right, list) else [right])
+            case {"match": {"op": op, "left": {"payload": {"field": "dport" | "sport"}}, "right": int(port)}}:
+                return _Values([{"range": [*_BOUNDS[op](port)]}]) if op in _BOUNDS else None
+        return None
 
 
 def devices_of(listed: str) -> dict[tuple[str, str], frozenset[str]]:
@@ -322,30 +433,99 @@ def _rewrites(entries: Sequence[Entry]) -> bool:
     return any({"dnat", "redirect", "xt", "tproxy"} & each.keys() for each in statements)
 
 
+def _keeping_addresses(entries: Sequence[Entry]) -> Sequence[_Table]:
+    """The tables that may keep machines from learning our hardware address."""
+    policies = (entry["chain"] for entry in entries if "chain" in entry and entry["chain"].get("policy") == "drop")
+    rules = (entry["rule"] for entry in entries if "rule" in entry)
+    dropping = (each for each in rules if any({"drop", "vmap", "queue"} & part.keys() for part in each["expr"]))
+    return [
+        (each["family"], each["table"])
+        for those in (policies, dropping)
+        for each in those
+        if each["family"] == "arp" and each.get("hook") != "forward"
+    ]
+
+
 def _named(entries: Sequence[Entry], kind: str) -> dict[tuple[str, str, str], list[Any]]:
+    """The elements of sets or maps; of those that rules fill not all need be told."""
     found = (each[kind] for each in entries if kind in each)
-    return {(each["family"], each["table"], each["name"]): each.get("elem", []) for each in found}
+    return {
+        (each["family"], each["table"], each["name"]): each.get("elem", [])
+        for each in found
+        if "elem" in each or "dynamic" not in each.get("flags", ())
+    }
+
+
+def _has(left: object, right: object) -> Entry:
+    return {"match": {"op": "==", "left": left, "right": right}}
+
+
+def _parts(part: str, to: object) -> Entry:
+    """What an element of a map tells of a diversion; one with two parts stands in place of the address."""
+    match to:
+        case {"concat": [address, port]}:
+            return {"addr": address, "port": port}
+    return {part: to}
+
+
+def _leads_elsewhere(key: Entry) -> bool:
+    """Whether what is changed of a packet tells who gets it."""
+    match key:
+        case {"payload": {"field": name}}:
+            return name in _LEADING_FIELDS
+        case {"payload": _}:  # octets by their number
+            return True
+    return key == {"meta": {"key": "broute"}}
 
 
 def _verdict(name: str, value: object) -> Verdict:
-    kind = _VERDICTS.get(name, Kind.UNKNOWN)
-    if kind is Kind.DIVERT:
-        return Verdict(kind=kind, to=_diversion(value))
-    return Verdict(kind=kind, to=str(value["target"]) if isinstance(value, dict) and "target" in value else "")
+    to = str(value["target"]) if isinstance(value, dict) and "target" in value else ""
+    return Verdict(kind=_VERDICTS.get(name, Kind.UNKNOWN), to=to)
 
 
-def _diversion(value: object) -> str:
-    """Where dnat or redirect lead, as `Verdict.to` has it; what depends on the packet may lead anywhere."""
-    told = value if isinstance(value, dict) else {}
-    address, port = told.get("addr", ""), told.get("port", "")
-    if isinstance(port, dict) and "range" in port:
-        port = "-".join(map(str, port["range"]))
-    return f"{address}:{port}" if isinstance(address, str) and isinstance(port, int | str) else ":"
+def _diversion(told: Entry) -> str | None:
+    """Where a diversion leads, as `Verdict.to` has it; None where that depends on the packet."""
+    found: list[str] = []
+    for part in ("addr", "port"):
+        match told.get(part, ""):
+            case {"range": [low, high]}:
+                found.append(f"{low}-{high}")
+            case str() | int() as one:
+                found.append(str(one))
+            case _:
+                return None
+    return ":".join(found)
+
+
+def _is_read(at: _Table, condition: Entry, values: _Values | None) -> bool:
+    """Whether it is known here what a condition asks; `iptables` tells those rules of its own better than nft does."""
+    match condition:
+        case {"match": {"left": left}}:
+            return _is_known(left) and (values.are_read(left) if values else _is_of_the_machine(left))
+        case {"xt": _}:
+            return at[0] == "ip"
+    return next(iter(condition)) in _CONDITIONS
+
+
+def _is_of_the_machine(left: object) -> bool:
+    """Whether a key tells machines apart, or one packet of theirs from another."""
+    match left:
+        case {"meta": {"key": key}}:
+            return key in _OPEN_META
+        case {"ct": {"key": key}}:
+            return key in _OPEN_CT
+        case {"payload": {"protocol": "ip" | "ether", "field": name}}:
+            return name not in _LEADING_FIELDS or name == "saddr"
+        case {"payload": {"field": name}}:
+            return name not in _LEADING_FIELDS
+    return False
 
 
 def _is_known(left: object) -> bool:
     """Whether it is known here what a key is, also where its value depends on the machine."""
     match left:
+        case {"concat": keys}:
+            return all(_is_known(each) for each in keys)
         case {"meta": {"key": key}}:
             return key in ("iifname", "iif", "oifname", "oif", "l4proto", "nfproto", "protocol") or key in _OPEN_META
         case {"payload": {"protocol": protocol, "field": str(name)}}:
@@ -354,15 +534,25 @@ def _is_known(left: object) -> bool:
             )
         case {"ct": {"key": key}}:
             return key == "state" or key in _OPEN_CT
-        case {"fib": {"result": "type"}}:
-            return True
+        case {"fib": {"result": result, "flags": flags}}:
+            # By the source it asks whether the way back leads to where a packet came from.
+            return result == "type" or "saddr" in flags
     return False
 
 
-def _compared(left: object, values: Sequence[Any], flow: Flow) -> Match:
+def _compared(left: object, told: _Values, flow: Flow) -> Match:
     """Whether a flow has one of some values under a key."""
-    values = [each["elem"]["val"] if isinstance(each, dict) and "elem" in each else each for each in values]
+    values = told.told
     match left:
+        case {"concat": keys}:
+            if len(values) > _MOST:
+                return Match.MAYBE
+            return any_of(
+                *(
+                    all_of(*(part.match(key, flow) for key, part in zip(keys, parts, strict=True)))
+                    for parts in told.parts
+                )
+            )
         case {"meta": {"key": "iifname" | "iif" | "oifname" | "oif" as key}}:
             way, wildcard = Way.IN if key.startswith("i") else Way.OUT, "*" if key.endswith("name") else ""
             return any_of(*(flow.passes(str(each), wildcard, way) for each in values))
@@ -373,7 +563,7 @@ def _compared(left: object, values: Sequence[Any], flow: Flow) -> Match:
         case {"meta": {"key": "protocol"}}:
             return any_of(*(surely(each in ("ip", 0x800)) for each in values))
         case {"payload": {"protocol": str(protocol), "field": str(name)}}:
-            return _payload(protocol, name, values, flow)
+            return _payload(protocol, name, told, flow)
         case {"ct": {"key": "state"}}:
             return flow.is_in_state([*map(str, values)])
         case {"fib": {"result": "type", "flags": flags}} if flags in ("daddr", ["daddr"]):
@@ -386,27 +576,32 @@ def _is_absent(left: object, flow: Flow) -> bool:
     match left:
         case {"payload": {"protocol": ("udp" | "tcp") as protocol}}:
             return bool(protocol != flow.port.protocol)
+        case {"concat": keys}:
+            return any(_is_absent(each, flow) for each in keys)
         case {"payload": {"protocol": "ip6" | "icmp" | "icmpv6" | "sctp" | "dccp" | "udplite" | "esp" | "ah" | "arp"}}:
             return True
     return False
 
 
-def _payload(protocol: str, name: str, values: Sequence[Any], flow: Flow) -> Match:
+def _payload(protocol: str, name: str, values: _Values, flow: Flow) -> Match:
     match protocol, name:
         case (("udp" | "tcp" | "th"), "dport"):
-            return _each(values, _ports, flow.is_to_port)
+            return _each(values.ports, flow.is_to_port)
         case (("udp" | "tcp" | "th"), "sport"):
-            return _each(values, _ports, flow.is_from_port)
+            return _each(values.ports, flow.is_from_port)
         case "ip", "daddr":
-            return _each(values, _addresses, flow.is_to)
+            return _each(values.addresses, flow.is_to)
         case "ip", "saddr":
-            return _each(values, _addresses, flow.is_from)
+            return _each(values.addresses, flow.is_from)
         case "ether", "type":  # what has a VLAN's tag has another
             return any_of(
-                *(Match.YES if each in ("ip", 0x800) else surely(_is_vlan(each)) and Match.MAYBE for each in values)
+                *(
+                    Match.YES if each in ("ip", 0x800) else surely(_is_vlan(each)) and Match.MAYBE
+                    for each in values.told
+                )
             )
         case "ether", "daddr" if flow.port.what != "DHCP":  # neither the question nor the reply need be for all
-            return any_of(*(Match.NO if each == _ETHERNET_OF_ALL else Match.MAYBE for each in values))
+            return any_of(*(Match.NO if each == _ETHERNET_OF_ALL else Match.MAYBE for each in values.told))
     return Match.MAYBE
 
 
@@ -414,12 +609,9 @@ def _is_vlan(kind: object) -> bool:
     return kind in ("vlan", "8021q", "8021ad", 0x8100, 0x88A8)
 
 
-def _each(
-    values: Sequence[Any], read: Callable[[object], tuple[_V, _V] | None], is_one: Callable[[_V, _V], Match]
-) -> Match:
+def _each(ranges: Iterable[tuple[_V, _V] | None], is_one: Callable[[_V, _V], Match]) -> Match:
     """Whether a flow is in one of some ranges."""
-    found = [read(each) for each in values]
-    return any_of(*(Match.MAYBE if each is None else is_one(*each) for each in found))
+    return any_of(*(Match.MAYBE if each is None else is_one(*each) for each in ranges))
 
 
 def _ports(value: object) -> tuple[int, int] | None:
@@ -432,14 +624,15 @@ def _ports(value: object) -> tuple[int, int] | None:
 
 
 def _addresses(value: object) -> tuple[IPv4Address, IPv4Address] | None:
-    match value:
-        case str():
-            text = value
-        case {"prefix": {"addr": str(address), "len": int(length)}}:
-            text = f"{address}/{length}"
-        case {"range": [str(low), str(high)]}:
-            return IPv4Address(low), IPv4Address(high)
-        case _:
-            return None
-    network = IPv4Network(text, strict=False)
-    return network.network_address, network.broadcast_address
+    try:
+        match value:
+            case str():
+                return (address := IPv4Address(value)), address
+            case {"prefix": {"addr": str(first), "len": int(length)}}:
+                network = IPv4Network(f"{first}/{length}", strict=False)
+                return network.network_address, network.broadcast_address
+            case {"range": [str(low), str(high)]}:
+                return IPv4Address(low), IPv4Address(high)
+    except ValueError:  # a name, or what else is none
+        pass
+    return None

@@ -4,6 +4,7 @@ import errno
 import os
 import socket
 import struct
+import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -17,10 +18,11 @@ from tinkbox.model.leases import Subnet
 from tinkbox.vitals.link_settings import networks_by_interface
 from tinkbox.vitals.rtnetlink import GET_LINK, LINK, Rtnetlink, attribute, attributes, link_question
 
-_GET_ROUTE: Final = 26  # <linux/rtnetlink.h>: RTM_GETROUTE
-_ROUTE: Final = struct.Struct("=BBBBBBBBI")  # struct rtmsg
+_GET_ROUTE, _GET_RULE = 26, 34  # <linux/rtnetlink.h>: RTM_GETROUTE, RTM_GETRULE
+_ROUTE: Final = struct.Struct("=BBBBBBBBI")  # struct rtmsg, and struct fib_rule_hdr is laid out alike
 _DST, _SRC, _IIF, _OIF, _GATEWAY, _TABLE = 1, 2, 3, 4, 5, 15
 _TYPE, _UNICAST = 7, 1  # rtm_type, RTN_UNICAST
+_OURS: Final = (2, 3)  # RTN_LOCAL, RTN_BROADCAST
 _LOOKUP_TABLE, _FIB_MATCH = 0x1000, 0x2000
 _NUMBER: Final = struct.Struct("=I")
 _TABLES: Final = {254: "main", 253: "default", 255: "local"}
@@ -29,7 +31,7 @@ _SETTINGS: Final = Path("/proc/sys/net/ipv4/conf")
 # Routes of the kinds unreachable, prohibit and blackhole, and none at all.
 _NO_ROUTE: Final = (errno.ENETUNREACH, errno.EHOSTUNREACH, errno.EACCES, errno.EINVAL)
 _MOST_RESERVED: Final = 16
-_MOST_OVERLAPS: Final = 16
+_MOST_OVERLAPS: Final = 64
 
 
 def stray_routes(
@@ -37,23 +39,38 @@ def stray_routes(
 ) -> tuple[StrayRoute, ...]:
     """Of some addresses of machines on our own interfaces those that the routes lead elsewhere.
 
-    `ours` are our addresses there, by interface.  Asked for are the ends of each pool, and some of the `reserved` ones.  Machines behind a
-    relay may be anywhere.
+    `ours` are our addresses there, by interface.  Asked for are the ends of each pool, those of what routes and rules single out in it, and
+    some of the `reserved` ones.  Machines behind a relay may be anywhere.
     """
     known, found = [*reserved], list[StrayRoute]()
-    attached = networks_by_interface()
+    attached, singled_out = networks_by_interface(), [*_singled_out(_GET_ROUTE), *_singled_out(_GET_RULE)]
     with Rtnetlink() as kernel:
         for each in subnets:
             # What belongs to another device, as to a VRF, has routes of its own.
             if each.interface not in ours or _has_master(kernel, each.interface):
                 continue
             asked = islice((one for one in known if one in each.network), _MOST_RESERVED)
-            wanted = dict.fromkeys([*_of_pool(each, attached), *asked])
             with suppress(OSError):  # the interface is gone, which is told as that
                 number = socket.if_nametoindex(each.interface)
+                wanted = dict.fromkeys([*_of_pool(each, number, singled_out), *asked])
                 way = _Way(kernel, each, ours[each.interface], number, attached)
                 found += [stray for one in wanted if (stray := way.stray(one)) is not None]
     return tuple(found)
+
+
+def takes(source: IPv4Address, target: IPv4Address, interface: str) -> bool:
+    """Whether this host takes what comes from one address to another on an interface, as far as its routes and their filters say.
+
+    It does not where no such packet can come in there: from an address of this host itself, from one that no host has, or from one that
+    reverse path filtering wants elsewhere.
+    """
+    try:
+        came = attribute(_IIF, _NUMBER.pack(socket.if_nametoindex(interface)))
+        with Rtnetlink() as kernel:
+            ways = attribute(_DST, target.packed) + attribute(_SRC, source.packed)
+            return kernel.one(_GET_ROUTE, _question(ways + came))[_TYPE] in _OURS
+    except OSError:
+        return False
 
 
 def _has_master(kernel: Rtnetlink, interface: str) -> bool:
@@ -63,17 +80,31 @@ def _has_master(kernel: Rtnetlink, interface: str) -> bool:
         return False
 
 
-def _of_pool(at: Subnet, attached: Mapping[str, set[IPv4Network]]) -> Iterator[IPv4Address]:
-    """Its ends, and where a network of another interface begins and ends in it."""
+def _singled_out(kind: int) -> Iterator[tuple[int, int, int]]:
+    """What the first few thousand routes, or rules, are for, those for every address left out.
+
+    Each is the first address, the last one, and the number of the interface where it leads, 0 where it tells none.
+    """
+    with Rtnetlink() as kernel:  # one of its own: what is left of a long answer need not be read
+        for told in kernel.all(kind, _ROUTE.pack(socket.AF_INET, 0, 0, 0, 0, 0, 0, 0, 0)):
+            if not told[1] or told[_TYPE] in _OURS:
+                continue
+            found = attributes(told[_ROUTE.size :])
+            first = int.from_bytes(found.get(_DST, b""))
+            out = int.from_bytes(found.get(_OIF, b""), sys.byteorder) if kind == _GET_ROUTE else 0
+            yield first, first | (1 << 32 - told[1]) - 1, out
+
+
+def _of_pool(at: Subnet, number: int, singled_out: Iterable[tuple[int, int, int]]) -> Iterator[IPv4Address]:
+    """Its ends, and where what does not lead to the interface with this number begins and ends in it."""
     if at.pool is None:
         return
-    first, last = at.pool
-    yield from (first, last)
-    others = (each for name, networks in attached.items() if name != at.interface for each in networks)
-    overlapping = (each for each in others if each.network_address <= last and first <= each.broadcast_address)
-    for each in islice(overlapping, _MOST_OVERLAPS):
-        yield max(first, each.network_address)
-        yield min(last, each.broadcast_address)
+    yield from at.pool
+    begin, end = map(int, at.pool)
+    others = ((first, last) for first, last, out in singled_out if out != number and first <= end and begin <= last)
+    for first, last in islice(others, _MOST_OVERLAPS):
+        yield IPv4Address(max(begin, first))
+        yield IPv4Address(min(end, last))
 
 
 @dataclass(frozen=True, slots=True)

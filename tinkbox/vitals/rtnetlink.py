@@ -23,10 +23,13 @@ _SECONDS: Final = 2.0
 
 
 class Rtnetlink:
-    """A socket for such questions, for as long as the context lasts."""
+    """A socket for such questions, or for those of another `protocol` of netlink, for as long as the context lasts."""
+
+    def __init__(self, protocol: int = socket.NETLINK_ROUTE) -> None:
+        self._protocol = protocol
 
     def __enter__(self) -> Self:
-        self._socket = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_CLOEXEC, socket.NETLINK_ROUTE)
+        self._socket = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_CLOEXEC, self._protocol)
         self._socket.settimeout(_SECONDS)
         self._asked = 0
         return self

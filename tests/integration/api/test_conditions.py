@@ -64,7 +64,7 @@ async def test_a_machines_line_has_the_cause_as_long_as_it_lasts(door: Door) -> 
 
 
 async def test_healthz_tells_all_of_it_to_those_who_ask(door: Door) -> None:
-    door.found += [DISK, LOADER]
+    door.found += [replace(DISK, subject="/data"), LOADER]
     await door.rounds.round()
     assert set(await door.done("GET", "/healthz")) == {"version", "status"}
     for query in ("?verbose", "?verbose=1"):
@@ -74,6 +74,7 @@ async def test_healthz_tells_all_of_it_to_those_who_ask(door: Door) -> None:
             ("SilentLoader", "suspect", mac(1)),
         ]
         assert told[0]["evidence"] == ["3 MiB are free"]
+        assert [each["subject"] for each in told] == ["/data", ""]
         assert told[0]["since"] == door.box.clock().isoformat()
 
 

@@ -132,7 +132,8 @@ def test_a_host_that_takes_the_address_of_a_machine_is_known_by_its_mac(box: Att
     assert f"at {address(KNOWN)}, by another host" in str(shown["timeline"])
     assert exchange(box, given, box.hostile)[0] == 403
     said = told(box)
-    assert "Another host used this machine's credential" in said
+    assert f"Two hosts have the address {address(KNOWN)}" in said
+    assert "on purpose looks the same" in said
 
 
 def test_a_host_that_takes_the_address_of_a_machine_that_works_is_answered_nothing_with_its_session(
@@ -146,12 +147,14 @@ def test_a_host_that_takes_the_address_of_a_machine_that_works_is_answered_nothi
     assert [asks_for_work(box, secret, box.hostile) for _ in range(2)] == [503, 503]
     services = box.get("/worker/services?seen=", f"Authorization: Bearer {secret}", by=box.hostile)
     assert b" 503 " in services.split(b"\r\n")[0]
-    assert "Another host used this machine's credential" in told(box)
+    assert "FAULT TicketRefused" in told(box)
+    assert f"Two hosts have the address {address(KNOWN)}" in told(box)
     box.hostile.run("ip", "link", "set", "eth0", "down")
     box.machine.run("ip", "link", "set", "eth0", "up")
     with inside(box.network):
         subprocess.run(["ip", "neigh", "flush", "all"], check=True)
     assert asks_for_work(box, secret, box.machine) == 204, "the machine itself works on"
+    assert "FAULT TicketRefused" not in told(box)
 
 
 def test_a_second_ticket_is_not_given_before_the_machine_boots_again(box: Attacked) -> None:

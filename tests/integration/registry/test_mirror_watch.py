@@ -17,6 +17,7 @@ from tinkbox.registry.mirrors import watch
 from tinkbox.registry.mirrors.upstream_client import UpstreamClient
 
 NOTHING = "quay.io/tools/wipe"
+REGISTRY = {"Docker-Distribution-API-Version": "registry/2.0"}
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
@@ -135,6 +136,121 @@ async def test_a_certificate_of_nobody_is_told(tmp_path: Path) -> None:
         assert (await trouble(here)).fault is MirrorFault.CERTIFICATE
 
 
+async def test_a_port_that_speaks_no_tls_is_told_as_that(tmp_path: Path) -> None:
+    async def answer(_: web.Request) -> web.StreamResponse:
+        return web.Response()
+
+    async with answering(answer) as url, watched(tmp_path, Mirror(url=url.replace("http:", "https:"))) as here:
+        found = await trouble(here)
+    assert found.fault is MirrorFault.NO_TLS
+
+
+@pytest.mark.parametrize("alert", [40, 70], ids=["handshake failure", "protocol version"])
+async def test_a_handshake_that_is_refused_is_no_matter_of_the_certificate(alert: int) -> None:
+    async def refuse(theirs: asyncio.StreamReader, ours: asyncio.StreamWriter) -> None:
+        await theirs.read(1)
+        ours.write(bytes([21, 3, 3, 0, 2, 2, alert]))  # RFC 8446, section 6
+        await theirs.read()
+        ours.close()
+
+    server = await asyncio.start_server(refuse, "127.0.0.1", 0)
+    mirror = Mirror(url=f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}")
+    async with server, UpstreamClient(mirror, lambda: 0.0) as client:
+        with pytest.raises(watch.UpstreamFailed) as refusal:
+            await client.look()
+    assert refusal.value.fault is MirrorFault.OTHER_TLS
+
+
+async def test_a_certificate_of_another_name_says_so(tmp_path: Path) -> None:
+    theirs = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    certificate = certificate_for(tmp_path, "other.example")
+    theirs.load_cert_chain(certificate)
+
+    async def answer(_: web.Request) -> web.StreamResponse:
+        return web.Response()
+
+    ours = ssl.create_default_context(cafile=str(certificate))
+    async with answering(answer, theirs) as url, UpstreamClient(Mirror(url=url), lambda: 0.0, ours) as client:
+        with pytest.raises(watch.UpstreamFailed, match=r"not valid for '127\.0\.0\.1'") as refusal:
+            await client.look()
+    assert refusal.value.fault is MirrorFault.CERTIFICATE
+
+
+def _page() -> web.Response:
+    return web.Response(text="<html>Hello</html>", content_type="text/html")
+
+
+async def _pages(_: web.Request) -> web.StreamResponse:
+    return _page()
+
+
+async def _documents(_: web.Request) -> web.StreamResponse:
+    return web.json_response({"hello": "world"})
+
+
+async def _login_page(request: web.Request) -> web.StreamResponse:
+    return _page() if request.path == "/login" else web.Response(status=302, headers={"Location": "/login"})
+
+
+@pytest.mark.parametrize(
+    ("handler", "told"), [(_pages, "text/html"), (_documents, "application/json"), (_login_page, "text/html")]
+)
+async def test_a_web_server_that_answers_everything_is_told_as_no_registry(
+    tmp_path: Path, handler: Handler, told: str
+) -> None:
+    async with answering(handler) as url, watched(tmp_path, Mirror(url=url)) as here:
+        found = await trouble(here)
+        assert (found.fault, found.pulled_at) == (MirrorFault.NO_REGISTRY, None)
+        assert f"answers, but not as a registry ({told}): " in found.why
+        assert await pull(here) == 424
+        found = await trouble(here, lambda found: found.looked and found.pulled_at is not None)
+        assert found.fault is MirrorFault.NO_REGISTRY
+
+
+async def test_a_pull_that_gets_a_page_counts_though_the_registry_answers_itself(tmp_path: Path) -> None:
+    async def answer(request: web.Request) -> web.StreamResponse:
+        return web.Response(headers=REGISTRY) if request.path == "/v2/" else _page()
+
+    async with answering(answer) as url, watched(tmp_path, Mirror(url=url)) as here:
+        assert await pull(here) == 424
+        (found,) = here.upstreams.troubles()
+    assert (found.fault, found.looked, found.pulled_at) == (MirrorFault.NO_REGISTRY, False, found.at)
+
+
+async def test_a_manifest_of_an_old_kind_says_nothing_of_the_registry(tmp_path: Path) -> None:
+    async def answer(request: web.Request) -> web.StreamResponse:
+        return web.json_response({"schemaVersion": 1} if "manifests" in request.path else {}, headers=REGISTRY)
+
+    async with answering(answer) as url, watched(tmp_path, Mirror(url=url)) as here:
+        assert await pull(here) == 424
+        assert here.upstreams.troubles() == []
+
+
+@pytest.mark.parametrize("status", [401, 403, 404, 429, 503])
+async def test_a_registry_that_leaves_out_the_header_is_none_the_worse(status: int) -> None:
+    asked: list[str] = []
+
+    async def answer(request: web.Request) -> web.StreamResponse:
+        asked.append(request.path)
+        return _page() if request.path == "/v2/" else web.Response(status=status)  # a list of files, say
+
+    async with answering(answer) as url, UpstreamClient(Mirror(url=f"{url}/quay"), lambda: 0.0) as client:
+        await client.look()
+    assert asked == ["/v2/", "/v2/quay/tinkbox/looks-whether-this-is-a-registry/manifests/latest"]
+
+
+async def test_a_registry_with_the_header_is_asked_for_nothing_more() -> None:
+    asked: list[str] = []
+
+    async def answer(request: web.Request) -> web.StreamResponse:
+        asked.append(request.path)
+        return web.Response(text="true", content_type="text/html", headers=REGISTRY)  # as quay.io does
+
+    async with answering(answer) as url, UpstreamClient(Mirror(url=url), lambda: 0.0) as client:
+        await client.look()
+    assert asked == ["/v2/"]
+
+
 @pytest.mark.parametrize("scheme", ["Basic", "Bearer"])
 async def test_a_login_that_is_not_taken_is_told_and_one_that_is_read_anew_mends_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, scheme: str
@@ -149,7 +265,7 @@ async def test_a_login_that_is_not_taken_is_told_and_one_that_is_read_anew_mends
         if request.path == "/token":
             return web.json_response({"token": "t"} if given == right else {}, status=200 if given == right else 401)
         if given == (right if scheme == "Basic" else "Bearer t"):
-            return web.json_response({})
+            return web.json_response({}, headers=REGISTRY)
         realm = f'Bearer realm="http://{request.host}/token",service="s"'
         return web.Response(status=401, headers={"WWW-Authenticate": "Basic" if scheme == "Basic" else realm})
 

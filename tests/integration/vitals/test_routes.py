@@ -11,7 +11,7 @@ import pytest
 from tests.integration.boot.wires import Host, at_home_in, cable, hosts, run
 from tinkbox.model.host_vitals import StrayRoute
 from tinkbox.model.leases import Subnet
-from tinkbox.vitals.routes import stray_routes
+from tinkbox.vitals.routes import stray_routes, takes
 
 OURS = IPv4Address("172.30.0.1")
 MACHINE = IPv4Address("172.30.0.41")
@@ -108,6 +108,41 @@ def test_a_network_of_containers_in_the_pool_is_found_beside_the_ends_of_the_poo
     ]
 
 
+@pytest.mark.parametrize(
+    ("commands", "asked", "route"),
+    [
+        (["route add 172.30.0.104/32 dev vpn"], ["172.30.0.104"], "172.30.0.104/32 dev vpn"),
+        (["route add 172.30.0.120/30 via 10.9.0.2"], ["172.30.0.120", "172.30.0.123"], "172.30.0.120/30 via 10.9.0.2 dev vpn"),
+        (["route add 172.30.0.200/29 dev vpn"], ["172.30.0.200"], "172.30.0.200/29 dev vpn"),
+        (["route add blackhole 172.30.0.104"], ["172.30.0.104"], ""),
+        (["rule add to 172.30.0.104 table 77", "route add default dev vpn table 77"], ["172.30.0.104"], "default dev vpn table 77"),
+        (["route add 172.30.0.104/32 dev lab"], [], ""),
+        (["route add 172.30.0.104/32 dev vpn table 77"], [], ""),
+        (["route add 172.30.0.9/32 dev vpn", "route add 172.30.0.201/32 dev vpn"], [], ""),
+    ],
+)  # fmt: skip
+def test_a_route_within_the_pool_is_found_where_it_leads_elsewhere(
+    lab: tuple[Host, Host], commands: list[str], asked: list[str], route: str
+) -> None:
+    appliance, _ = lab
+    for each in commands:
+        appliance.ip(each)
+    found = told(appliance)
+    assert [str(each.address) for each in found] == asked
+    assert {each.route for each in found} <= {route}
+
+
+def test_more_routes_than_are_read_keep_nothing_else_from_being_asked_for(
+    lab: tuple[Host, Host], tmp_path: Path
+) -> None:
+    appliance, _ = lab
+    many = tmp_path / "routes"
+    many.write_text("".join(f"route add 10.{100 + (each >> 8)}.{each & 255}.0/24 dev vpn\n" for each in range(5000)))
+    appliance.ip(f"-batch {many}")
+    appliance.ip("route add 172.30.0.41 dev vpn")
+    assert [str(each.address) for each in told(appliance)] == [str(MACHINE)]
+
+
 def test_a_second_interface_in_the_network_is_told_apart(lab: tuple[Host, Host]) -> None:
     appliance, _ = lab
     appliance.ip("address add 172.30.0.2/24 dev vpn metric 50")
@@ -158,3 +193,29 @@ def test_an_interface_that_belongs_to_another_device_has_routes_of_its_own(lab: 
     appliance.ip("link add red type bridge")
     appliance.ip("link set lab master red")
     assert told(appliance) == ()
+
+
+def test_what_no_host_there_can_send_is_not_taken(lab: tuple[Host, Host]) -> None:
+    appliance, _ = lab
+    run(*appliance.command("sysctl", "-qw", "net.ipv4.conf.lab.rp_filter=1"))
+    everybody = IPv4Address("255.255.255.255")
+    with at_home_in(appliance.name):
+        assert takes(MACHINE, OURS, "lab")
+        assert takes(MACHINE, everybody, "lab")
+        for source in (
+            "127.0.0.1",
+            "224.0.0.1",
+            "240.0.0.1",
+            "0.0.0.7",
+            "172.30.0.1",
+            "10.9.0.1",
+            "10.9.0.41",
+            "192.168.7.7",
+        ):
+            assert not takes(IPv4Address(source), OURS, "lab"), source
+            assert not takes(IPv4Address(source), everybody, "lab"), source
+        assert not takes(MACHINE, IPv4Address("172.30.0.41"), "lab"), "it is for another host"
+        assert not takes(MACHINE, OURS, "nowhere")
+    appliance.ip("route add 192.168.7.0/24 via 172.30.0.41 dev lab")
+    with at_home_in(appliance.name):
+        assert takes(IPv4Address("192.168.7.7"), OURS, "lab"), "a relay behind a router"

@@ -97,6 +97,28 @@ async def test_a_pull_that_fails_has_the_mirror_looked_at_at_once_and_one_that_s
         running.cancel()
 
 
+async def test_what_began_with_a_pull_that_failed_began_then_also_when_the_pull_is_told_no_more(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(watch, "BELIEVED_AFTER", 0.0)
+    rig.watch.failed(AWAY)
+    rig.now += timedelta(seconds=30)
+    rig.error = AWAY
+    await rig.until(lambda: rig.looks == 2)
+    rig.now += TOLD_FOR
+    found = rig.watch.trouble
+    assert found is not None
+    assert (found.since, found.looked, found.pulled_at) == (BEGIN, True, None)
+
+
+async def test_a_pull_that_failed_long_ago_is_not_where_it_began(rig: Rig) -> None:
+    rig.watch.failed(AWAY)
+    rig.now += TOLD_FOR + timedelta(seconds=1)
+    rig.error = AWAY
+    await rig.until(lambda: rig.looks == 1)
+    assert rig.watch.trouble is None, "one look that failed is none yet"
+
+
 async def test_a_wrong_login_is_not_tried_often(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(watch, "BELIEVED_AFTER", 0.0)
     monkeypatch.setattr(watch, "LOOKS_AGAIN", 0.0)

@@ -130,6 +130,37 @@ async def test_a_refused_write_is_told_since_when() -> None:
     assert (vitals.refused_write, vitals.refused_since) == ("the database: full", NOW)
 
 
+async def test_a_clock_that_is_off_is_asked_about_again_until_it_is_right(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gathering, "UNTIL_RIGHT", 0.0)
+    told = iter([timedelta(minutes=-7), timedelta(seconds=11), timedelta(seconds=9)])
+
+    async def asked() -> tuple[timedelta | None, str]:
+        return next(told), "ntp.example"
+
+    vitals = await measured(
+        replace(SOURCES, time=asked), lambda found: bool(found.clock and found.clock.offset == timedelta(seconds=9))
+    )
+    assert vitals.clock is not None
+    assert not vitals.clock.is_off
+
+
+async def test_a_clock_that_is_off_is_told_with_when_its_time_server_was_asked() -> None:
+    async def off() -> tuple[timedelta | None, str]:
+        return timedelta(hours=1), "ntp.example"
+
+    times = [NOW]
+    gatherer = Gatherer((), (), replace(SOURCES, time=off), lambda: times[-1], lambda: 0.0, often=0.01)
+    async with asyncio.timeout(60), asyncio.TaskGroup() as group:
+        running = group.create_task(gatherer.run())
+        while (found := (await gatherer.vitals()).clock) is None or found.source == "":
+            await asyncio.to_thread(int)
+        running.cancel()
+    times.append(NOW + timedelta(minutes=3))
+    vitals = await gatherer.vitals()
+    assert vitals.clock is not None
+    assert (vitals.at, vitals.clock.asked_at) == (NOW + timedelta(minutes=3), NOW)
+
+
 async def test_what_was_not_looked_at_of_the_host_is_told_beside_the_rest() -> None:
     host = HostVitals(unexamined={"the tc filters on lab": "tinkbox does not read them"})
     vitals = await Gatherer((), (), replace(SOURCES, host=lambda: host), lambda: NOW, lambda: 0.0).vitals()
@@ -139,5 +170,8 @@ async def test_what_was_not_looked_at_of_the_host_is_told_beside_the_rest() -> N
 
 def test_tables_that_are_not_understood_are_named() -> None:
     assert FirewallReading().why_unclear == ""
-    told = FirewallReading(unclear=("bridge own", "inet mine")).why_unclear
-    assert told.startswith("nft's tables bridge own, inet mine have rules that tinkbox does not understand")
+    unclear = {"iptables-save": ("nat",), "nft list ruleset": ("bridge own", "inet mine")}
+    assert FirewallReading(unclear=unclear, unread="nft failed").why_unclear == (
+        "nft failed; iptables-save's table nat has rules that tinkbox does not understand: `iptables-save` shows them;"
+        " nft's tables bridge own, inet mine have rules that tinkbox does not understand: `nft list ruleset` shows them"
+    )

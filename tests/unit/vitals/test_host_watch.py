@@ -41,3 +41,12 @@ def test_routes_that_the_kernel_does_not_tell_are_not_examined(monkeypatch: pyte
     monkeypatch.setattr(host_watch, "stray_routes", full)
     vitals = HostWatch({"lo": OURS}, [LOOPBACK], SOURCES).look()
     assert vitals.unexamined["routes"] == "the kernel does not tell them: Too many open files"
+
+
+def test_policies_of_ipsec_on_our_networks_are_not_examined(monkeypatch: pytest.MonkeyPatch) -> None:
+    def found(ours: object, networks: object) -> dict[str, str]:
+        return {"IPsec policies": f"{ours} {networks}"}
+
+    monkeypatch.setattr(host_watch, "unread_policies", found)
+    vitals = HostWatch({"lo": OURS}, [LOOPBACK], SOURCES).look()
+    assert vitals.unexamined["IPsec policies"] == f"{ {'lo': OURS} } {[LOOPBACK.network]}"

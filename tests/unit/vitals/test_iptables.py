@@ -203,7 +203,83 @@ def test_a_port_that_a_container_publishes_is_taken() -> None:
         ("-A PREROUTING -s 10.0.0.0/8 -p tcp -m tcp --dport 80 -j DNAT --to-destination 10.0.0.1", {}),
         ("-A PREROUTING -i eth9 -p tcp -m tcp --dport 80 -j DNAT --to-destination 10.0.0.1", {}),
         ("-A PREROUTING -p tcp -m tcp --dport 80 -j ACCEPT", {}),
+        (
+            "-A PREROUTING -p tcp -m tcp --dport 80 -j DNAT --to-destination 10.0.0.1:80 --random --persistent",
+            {80: "10.0.0.1:80"},
+        ),
+        ("-A PREROUTING -p tcp -m tcp --dport 80 -j REDIRECT --to-ports 81-90", {80: ":81-90"}),
+        ("-A PREROUTING -p tcp -m tcp --dport 80 -j DNAT --to-destination 172.30.0.0-172.30.0.9", {}),
     ],
 )
 def test_a_port_is_taken_where_all_that_machines_send_is_diverted(rule: str, ports: dict[int, str]) -> None:
     assert taken(*DOCKER, rule) == ports
+
+
+def unclear(table: str, *rules: str, policy: str = "ACCEPT") -> list[str]:
+    chains = {"nat": ("PREROUTING", "OUTPUT", "POSTROUTING"), "mangle": ("PREROUTING", "POSTROUTING")}
+    named = [f":{each} {policy} [0:0]" for each in chains.get(table, ("INPUT", "OUTPUT"))]
+    return [*SavedTables("\n".join([f"*{table}", *named, *rules, "COMMIT"])).unclear(PORTS)]
+
+
+@pytest.mark.parametrize(
+    ("table", "rule"),
+    [
+        ("filter", "-A INPUT -p udp -m udp --dport 69 -j NFQUEUE --queue-num 0 --queue-bypass"),
+        ("filter", "-A INPUT -m set --match-set ports dst -j DROP"),
+        ("filter", '-A INPUT -m u32 --u32 "0x0=0x0" -j DROP'),
+        ("filter", '-A INPUT -m bpf --bytecode "1,6 0 0 1" -j REJECT --reject-with icmp-port-unreachable'),
+        ("filter", "-A INPUT -m time --timestart 10:00:00 -j DROP"),
+        ("filter", "-A INPUT -m statistic --mode random --probability 0.5 -j DROP"),
+        ("filter", "-A OUTPUT -m string --string x --algo bm -j DROP"),
+        (
+            "mangle",
+            "-A PREROUTING -p udp -m udp --dport 69 -j TPROXY --on-port 5300 --on-ip 0.0.0.0 --tproxy-mark 0x1/0x1",
+        ),
+        ("nat", "-A PREROUTING -p udp -m udp --dport 69 -j NETMAP --to 10.0.0.0/24"),
+        ("nat", "-A PREROUTING -m set --match-set ports dst -j DNAT --to-destination 10.0.0.1"),
+        ("nat", "-A POSTROUTING -o lab -j SNAT --to-source 10.0.0.1"),
+        ("nat", "-A OUTPUT -p udp -m udp --sport 67 -j DNAT --to-destination 10.0.0.1"),
+    ],
+)
+def test_a_table_that_hangs_on_what_is_not_understood_is_named(table: str, rule: str) -> None:
+    assert unclear(table, rule) == [table]
+
+
+@pytest.mark.parametrize(
+    ("table", "rule"),
+    [
+        ("filter", "-A INPUT -p udp -m udp --dport 53 -j NFQUEUE --queue-num 0"),
+        ("filter", "-A INPUT -m set --match-set banned src -j DROP"),
+        (
+            "filter",
+            "-A INPUT -m recent --update --seconds 60 --hitcount 4 --name D --mask 255.255.255.255 --rsource -j DROP",
+        ),
+        ("filter", "-A INPUT -m hashlimit --hashlimit-above 9/sec --hashlimit-mode srcip --hashlimit-name h -j DROP"),
+        ("filter", "-A INPUT -p udp -m comment --comment x"),
+        ("filter", "-A INPUT -m set --match-set ports dst -j ACCEPT"),
+        ("filter", "-A INPUT -f -j DROP"),
+        ("mangle", "-A POSTROUTING -p udp -m udp --dport 68 -j CHECKSUM --checksum-fill"),
+        ("mangle", "-A PREROUTING -j MARK --set-xmark 0x1/0xffffffff"),
+        ("nat", "-A POSTROUTING -s 172.17.0.0/16 ! -o docker0 -j MASQUERADE"),
+        ("nat", "-A POSTROUTING -s 10.8.0.0/24 -j SNAT --to-source 10.0.0.1"),
+        ("nat", "-A PREROUTING -p tcp -m tcp --dport 80 -j DNAT --to-destination 172.17.0.2:80"),
+    ],
+)
+def test_a_table_of_which_it_is_known_what_it_does_is_clear(table: str, rule: str) -> None:
+    assert unclear(table, rule) == []
+
+
+def test_what_ufw_and_docker_make_is_clear() -> None:
+    assert [*SavedTables(UFW.read_text()).unclear(PORTS)] == []
+    rule = "-A DOCKER ! -i docker0 -p tcp -m tcp --dport 80 -j DNAT --to-destination 172.17.0.2:8080"
+    assert [*SavedTables("\n".join(["*nat", *DOCKER, rule])).unclear(PORTS)] == []
+
+
+def test_chains_that_lead_too_deep_are_not_understood() -> None:
+    chains = [f":c{each} - [0:0]" for each in range(2000)]
+    jumps = [f"-A c{each} -j c{each + 1}" for each in range(1999)]
+    assert unclear("filter", *chains, *jumps, "-A INPUT -j c0") == ["filter"]
+
+
+def test_what_only_marks_packets_does_not_hide_the_rule_behind_it() -> None:
+    assert shut("-A INPUT -j TOS --set-tos 0x10/0x3f", "-A INPUT -p udp -m udp --dport 69 -j DROP") == [69]

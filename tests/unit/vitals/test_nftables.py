@@ -53,6 +53,8 @@ def port(protocol: str) -> dict[str, Any]:
     return {"payload": {"protocol": protocol, "field": "dport"}}
 
 
+TO = {"payload": {"protocol": "ip", "field": "daddr"}}
+NET = {"prefix": {"addr": "172.30.0.0", "len": 24}}
 DROP, ACCEPT = {"drop": None}, {"accept": None}
 
 
@@ -100,6 +102,15 @@ def test_a_policy_is_told_as_such_with_the_rule_that_opens() -> None:
         ([is_(port("udp"), "@unknown"), DROP], []),
         ([is_(port("udp"), 67), {"jump": {"target": "nowhere"}}], []),
         ([{"xt": {"type": "match", "name": "string"}}, DROP], []),
+        ([is_(port("udp"), 69, ">"), DROP], [514, 4011]),
+        ([is_(port("udp"), 69, "<="), DROP], [67, 69]),
+        ([is_(port("udp"), {"set": [22, "*"]}), DROP], [67, 69, 514, 4011]),
+        ([is_({"concat": [TO, port("udp")]}, {"set": [{"concat": ["172.30.0.1", 69]}]}), DROP], [69]),
+        ([is_({"concat": [TO, port("udp")]}, {"set": [{"concat": ["10.0.0.1", 69]}]}), DROP], []),
+        ([is_({"concat": [TO, port("th")]}, {"set": [{"concat": [NET, {"range": [60, 80]}]}]}), DROP], [69, 80]),
+        ([{"vmap": {"key": port("udp"), "data": {"set": [["*", DROP], [67, ACCEPT]]}}}], [69, 514, 4011]),
+        ([{"mangle": {"key": {"meta": {"key": "mark"}}, "value": 1}}, is_(port("udp"), 69), DROP], [69]),
+        ([is_(port("udp"), 69), {"mangle": {"key": port("udp"), "value": 6969}}, DROP], []),
     ],
 )
 def test_one_rule_shuts_these(expression: list[dict[str, Any]], ports: list[int]) -> None:
@@ -216,7 +227,11 @@ table netdev t {
     assert [each.port.port for each in Ruleset(told, devices_of(listed)).shut(PORTS, Way.IN)] == [67]
 
 
-CONCATENATED = {"concat": [{"payload": {"protocol": "ip", "field": "saddr"}}, port("udp")]}
+SOURCE = {"payload": {"protocol": "ip", "field": "saddr"}}
+TARGET = {"payload": {"protocol": "ip", "field": "daddr"}}
+CONCATENATED = {"concat": [SOURCE, port("udp")]}
+NUMBERED = {"numgen": {"mode": "random", "mod": 2, "offset": 0}}
+OCTETS = {"payload": {"base": "th", "offset": 17, "len": 15}}
 
 
 @pytest.mark.parametrize(
@@ -231,6 +246,33 @@ CONCATENATED = {"concat": [{"payload": {"protocol": "ip", "field": "saddr"}}, po
         ([[is_(CONCATENATED, "@known"), ACCEPT]], []),
         ([[is_(CONCATENATED, "@known"), ACCEPT], [DROP]], ["inet t"]),
         ([[DROP], [is_(CONCATENATED, "@known"), DROP]], []),  # nothing comes that far
+        ([[is_(CONCATENATED, {"set": [{"concat": ["10.0.0.1", 67]}]}), DROP]], []),
+        ([[is_(CONCATENATED, {"set": [{"concat": ["host", 67]}]}), DROP]], ["inet t"]),
+        ([[is_(CONCATENATED, {"set": [{"concat": ["10.0.0.1", 22]}] * 5000}), DROP]], ["inet t"]),
+        ([[is_(SOURCE, "@filled by rules"), DROP]], []),
+        ([[is_(port("udp"), 53), {"tproxy": {"port": 5300}}, ACCEPT]], []),
+        ([[is_(port("udp"), 69), {"tproxy": {"port": 5300}}, ACCEPT]], ["inet t"]),
+        ([[is_(port("udp"), 69), {"fwd": {"dev": "eth9"}}]], ["inet t"]),
+        ([[is_(port("tcp"), 80), {"synproxy": None}]], ["inet t"]),
+        ([[is_(port("udp"), 69), {"dup": {"addr": "10.0.0.1"}}], [{"flow": {"op": "add", "flowtable": "@f"}}]], []),
+        ([[is_(port("udp"), 69), {"mangle": {"key": port("udp"), "value": 6969}}]], ["inet t"]),
+        ([[is_(port("udp"), 69), {"mangle": {"key": TARGET, "value": "10.0.0.1"}}]], ["inet t"]),
+        ([[{"mangle": {"key": OCTETS, "value": 1}}]], ["inet t"]),
+        ([[{"mangle": {"key": {"meta": {"key": "mark"}}, "value": 1}}, ACCEPT]], []),
+        ([[{"mangle": {"key": {"tcp option": {"name": "maxseg", "field": "size"}}, "value": 1400}}]], []),
+        ([[{"vmap": {"key": NUMBERED, "data": {"set": [[0, DROP], [1, ACCEPT]]}}}]], ["inet t"]),
+        ([[{"vmap": {"key": NUMBERED, "data": {"set": [[0, ACCEPT], [1, {"continue": None}]]}}}]], []),
+        ([[{"vmap": {"key": port("udp"), "data": "@unknown"}}]], ["inet t"]),
+        ([[{"vmap": {"key": port("udp"), "data": {"set": [[22, DROP]] * 5000}}}]], ["inet t"]),
+        ([[is_({"socket": {"key": "transparent"}}, 1), ACCEPT]], []),
+        ([[is_({"socket": {"key": "transparent"}}, 1), DROP]], ["inet t"]),
+        ([[is_({"meta": {"key": "hour"}}, "10:00", ">"), DROP]], ["inet t"]),
+        ([[is_(TARGET, "10.0.0.0", "<"), DROP]], ["inet t"]),
+        ([[is_({"meta": {"key": "length"}}, 1000, ">"), DROP]], []),
+        ([[is_({"fib": {"result": "oif", "flags": ["saddr", "iif"]}}, False), DROP]], []),
+        ([[is_({"fib": {"result": "oif", "flags": ["daddr"]}}, "eth9"), DROP]], ["inet t"]),
+        ([[{"quota": {"val": 10, "val_unit": "mbytes", "inv": True}}, DROP]], []),
+        ([[{"set": {"op": "add", "elem": SOURCE, "set": "@s"}}, DROP]], []),
     ],
 )
 def test_a_table_is_unclear_where_it_hangs_on_what_is_not_understood(
@@ -266,7 +308,14 @@ def test_the_rules_of_usual_firewalls_are_clear_and_keep_no_reply_in(name: str) 
         ({"redirect": None}, None),
         ({"dnat": {"addr": "172.30.0.1", "port": 80}}, None),
         ({"dnat": {"addr": "172.30.0.1", "port": {"range": [70, 90]}}}, None),
+        ({"dnat": {"addr": "172.30.0.1", "port": {"range": [81, 90]}}}, "172.30.0.1:81-90"),
+        ({"dnat": {"addr": {"range": ["172.30.0.0", "172.30.0.9"]}}}, None),
+        ({"dnat": {"addr": {"range": ["172.30.0.2", "172.30.0.9"]}}}, "172.30.0.2-172.30.0.9:"),
+        ({"dnat": {"family": "ip6", "addr": "fe80::1"}}, None),
         ({"dnat": {"addr": {"map": {"key": port("tcp"), "data": "@m"}}}}, None),
+        ({"dnat": {"addr": {"map": {"key": port("tcp"), "data": {"set": [[80, "10.0.0.1"]]}}}}}, "10.0.0.1:"),
+        ({"dnat": {"addr": {"map": {"key": port("tcp"), "data": {"set": [[81, "10.0.0.1"]]}}}}}, None),
+        ({"redirect": {"port": {"map": {"key": port("tcp"), "data": {"set": [[80, 8080]]}}}}}, ":8080"),
     ],
 )
 def test_a_port_is_taken_where_it_is_diverted_to_elsewhere(diversion: dict[str, Any], to: str | None) -> None:
@@ -277,3 +326,100 @@ def test_a_port_is_taken_where_it_is_diverted_to_elsewhere(diversion: dict[str, 
         assert each.gives_back == "nft delete rule ip t c handle 2"
         assert each.why == "nft, table ip t, chain c: rule"
     assert shut(told) == {}
+
+
+def with_map(told: str, elements: list[Any] | None, **more: Any) -> str:
+    """The same rules with a named map `m`."""
+    named = {"family": "inet", "table": "t", "name": "m", **more} | ({} if elements is None else {"elem": elements})
+    entries = json.loads(told)["nftables"]
+    return json.dumps({"nftables": [*entries, {"map": named}]})
+
+
+@pytest.mark.parametrize(
+    ("elements", "more", "taken", "unclear"),
+    [
+        ([[69, {"concat": ["172.99.0.9", 69]}]], {}, {69: "172.99.0.9:69"}, []),
+        ([[{"elem": {"val": 69, "timeout": 60, "expires": 59}}, "172.99.0.9"]], {}, {69: "172.99.0.9:"}, []),
+        ([[{"range": [60, 70]}, "172.99.0.9"]], {}, {67: "172.99.0.9:", 69: "172.99.0.9:"}, []),
+        ([[69, "172.30.0.1"], [22, "172.99.0.9"]], {}, {}, []),
+        ([[69, {"something": "new"}]], {}, {}, ["inet t"]),
+        (None, {}, {}, []),
+        (None, {"flags": ["dynamic"]}, {}, ["inet t"]),
+        ([[1000 + each, "172.99.0.9"] for each in range(5000)], {}, {}, ["inet t"]),
+    ],
+)
+def test_a_diversion_by_a_named_map_is_followed_or_told_as_not_understood(
+    elements: list[Any] | None, more: dict[str, Any], taken: dict[int, str], unclear: list[str]
+) -> None:
+    by_map = {"dnat": {"family": "ip", "addr": {"map": {"key": port("udp"), "data": "@m"}}}}
+    rules = Ruleset(with_map(of_rules([by_map], kind="nat", hook="prerouting"), elements, **more))
+    assert {each.port.port: each.to for each in rules.taken(PORTS)} == taken
+    assert [*rules.unclear(PORTS)] == unclear
+
+
+@pytest.mark.parametrize(
+    ("diversion", "tables"),
+    [
+        ({"dnat": {"addr": "10.0.0.1", "port": {"jhash": {"mod": 5}}}}, ["inet t"]),
+        (
+            {"dnat": {"addr": {"map": {"key": NUMBERED, "data": {"set": [[0, "10.0.0.1"], [1, "10.0.0.2"]]}}}}},
+            ["inet t"],
+        ),
+        ({"dnat": {"addr": {"map": {"key": NUMBERED, "data": {"set": [[0, "172.30.0.1"]]}}}}}, []),
+        ({"queue": {"num": 0}}, ["inet t"]),
+        ({"dnat": {"addr": "172.30.0.1"}}, []),
+    ],
+)
+def test_a_diversion_that_depends_on_the_packet_is_told_as_not_understood(
+    diversion: dict[str, Any], tables: list[str]
+) -> None:
+    rules = Ruleset(of_rules([is_(port("udp"), 69), diversion], kind="nat", hook="prerouting"))
+    assert ([*rules.unclear(PORTS)], [*rules.taken(PORTS)]) == (tables, [])
+
+
+def test_what_a_chain_that_diverts_drops_is_shut() -> None:
+    told = of_rules([is_(port("udp"), 69), DROP], kind="nat", hook="prerouting")
+    assert (shut(told), [*Ruleset(told).taken(PORTS)]) == ({69: ("c", 2)}, [])
+
+
+@pytest.mark.parametrize(
+    ("expression", "tables"),
+    [
+        ([is_(OUT_OF, "lab"), {"snat": {"addr": "10.0.0.1"}}], ["inet t"]),
+        ([is_(OUT_OF, "lab"), {"snat": {"addr": "172.30.0.1"}}], []),
+        ([is_(OUT_OF, "eth9"), {"snat": {"addr": "10.0.0.1"}}], []),
+        ([is_(SOURCE, "10.8.0.2"), {"snat": {"addr": "10.0.0.1"}}], []),
+        ([{"masquerade": {"flags": "random"}}], []),
+        ([is_({"ct": {"key": "state"}}, "established"), {"snat": {"addr": "10.0.0.1"}}], []),
+    ],
+)
+def test_replies_that_get_another_sender_are_told_as_not_understood(
+    expression: list[dict[str, Any]], tables: list[str]
+) -> None:
+    rules = Ruleset(of_rules(expression, kind="nat", hook="postrouting"))
+    assert ([*rules.unclear(PORTS)], [*rules.shut(REPLYING, Way.OUT)]) == (tables, [])
+
+
+def test_a_table_that_may_keep_machines_from_our_hardware_address_is_told() -> None:
+    rule = [is_({"payload": {"protocol": "arp", "field": "operation"}}, 1), DROP]
+    for told in (of_rules(rule, family="arp"), of_rules(family="arp", policy="drop")):
+        assert [*Ruleset(told).unclear(PORTS)] == ["arp t"]
+    assert [*Ruleset(of_rules([ACCEPT], family="arp")).unclear(PORTS)] == []
+
+
+def test_chains_that_call_each_other_many_times_and_sets_with_many_elements_are_looked_at_once() -> None:
+    """Walked anew at each call, these chains would take years; parsed anew for each port, the set would take minutes."""
+    entries = json.loads(of_rules([is_(SOURCE, "@s"), {"jump": {"target": "0"}}]))["nftables"]
+    elements = [f"10.{each >> 16}.{each >> 8 & 255}.{each & 255}" for each in range(100_000)]
+    entries.append({"set": {"family": "inet", "table": "t", "name": "s", "elem": elements}})
+    for number in range(16):
+        at = {"family": "inet", "table": "t"}
+        calls = [is_(SOURCE, "10.0.0.1"), {"jump": {"target": str(number + 1)}}]
+        entries.append({"chain": {**at, "name": str(number)}})
+        entries += [{"rule": {**at, "chain": str(number), "handle": 9, "expr": calls}}] * 30
+    entries += [
+        {"rule": {"family": "inet", "table": "t", "chain": "c", "handle": 8, "expr": each}}
+        for each in [[is_(SOURCE, "@s"), DROP]] * 30
+    ]
+    rules = Ruleset(json.dumps({"nftables": entries}))
+    assert ([*rules.shut(PORTS, Way.IN)], [*rules.unclear(PORTS)]) == ([], [])

@@ -40,6 +40,7 @@ class HealthCondition(TypedDict):
     since: Time | None
     machine: str
     workflow: str
+    subject: str
     cause: str
     evidence: list[str]
     remedy: str
@@ -92,13 +93,17 @@ async def _whole(snapshot: Snapshot) -> str:
 
 
 def condition(found: Diagnosis) -> HealthCondition:
-    """`machine` is a MAC and `workflow` an id; both are empty for the appliance itself."""
+    """`machine` is a MAC and `workflow` an id; both are empty for the appliance itself.
+
+    `subject` tells several of one rule apart, and may be empty.
+    """
     return {
         "rule": found.rule,
         "gravity": found.gravity,
         "since": time(found.since),
         "machine": found.machine,
         "workflow": found.workflow,
+        "subject": found.subject,
         "cause": found.cause,
         "evidence": list(found.evidence),
         "remedy": found.remedy,

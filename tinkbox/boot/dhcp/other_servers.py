@@ -8,10 +8,11 @@ import asyncio
 import errno
 import socket
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from ipaddress import IPv4Address
 from typing import Final
 
-from tinkbox.boot.dhcp.other_appliances import Asker, answer_to
+from tinkbox.boot.dhcp.other_appliances import Asker, answer_to, own_macs
 from tinkbox.boot.network import packet_filter
 from tinkbox.model.diagnosis import Heard, Rival
 from tinkbox.model.errors import Unavailable
@@ -70,7 +71,7 @@ async def rivals(
     """
     found: dict[tuple[IPv4Address, str, bool], Rival] = {}
     with _listening(interface) as asking:
-        own = asking.getsockname()[4]
+        own, ours = asking.getsockname()[4], own_macs()
         asker = None if address is None else Asker(mac=MacAddress.from_bytes(own), address=address)
         question = discover(identity, asker)
         frame = _broadcast(own, question)
@@ -83,7 +84,8 @@ async def rivals(
                     while len(found) < _MAX_RIVALS:
                         rival = read_offer(await loop.sock_recv(asking, _MAX_FRAME), question, interface)
                         if rival is not None:
-                            found.setdefault((rival.server, rival.mac, rival.offered is None), rival)
+                            who = rival.server, rival.mac, rival.offered is None
+                            found.setdefault(who, replace(rival, looped=rival.mac in ours))
             except TimeoutError:
                 continue
             except OSError as error:

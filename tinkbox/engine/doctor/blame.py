@@ -1,16 +1,22 @@
 """Which of the appliance's own faults keep a machine or a workflow from going on.  Pure.
 
 Rule: a fault is blamed for what it stops where the patient needs that, and for nothing else: not that of an interface behind which
-the machine is not, and not that of a file which it does not load.
+the machine is not, not that of a file which it does not load, not that of a mirror which has not its image, and not one that began when
+the machine stood still already.
 """
 
 from collections.abc import Iterator, Mapping
+from datetime import timedelta
 from ipaddress import IPv4Address
 from typing import Final
 
-from tinkbox.engine.doctor.case import ON_APPLIANCE, REACHING, Case, Duty, Fault, Stops, Work, of, text
+from tinkbox.engine.doctor.case import BOOTING, ON_APPLIANCE, REACHING, Case, Duty, Fault, Stops, Work, number, of, text
 from tinkbox.engine.doctor.rules.loader import ARM, architecture
+from tinkbox.engine.doctor.rules.work import failed_to_fetch
+from tinkbox.engine.timeline.sighting_rules import ended_at
+from tinkbox.engine.timeline.stalls import MOVED, PATIENCE
 from tinkbox.model.boot import Asker, Stage, Step
+from tinkbox.model.images.mirrors import host_asked
 from tinkbox.model.sightings import Sighting
 
 _ADDRESS: Final = frozenset({Duty.DHCP})
@@ -45,7 +51,7 @@ def blamed(case: Case, symptom_of: frozenset[Duty]) -> Iterator[Fault]:
     """The appliance's faults that explain a symptom of the lack of these duties."""
     wanted = (symptom_of & _needed(case)) if case.faults else frozenset()
     for each in case.faults:
-        if each.stops.duties & wanted and _concerns(each.stops, case):
+        if each.stops.duties & wanted and _concerns(each.stops, case) and _began_in_time(each.stops, case):
             yield each
 
 
@@ -53,7 +59,7 @@ def _needed(case: Case) -> frozenset[Duty]:
     """The duties without which the patient cannot go on."""
     needed: frozenset[Duty] = frozenset()
     work = case.work
-    if work is not None and work.images:
+    if work is not None and (work.images or failed_to_fetch(work)):
         needed |= {Duty.REGISTRY}
     if work is not None and _all_on_appliance(work):
         needed |= {Duty.ENGINE}
@@ -70,8 +76,7 @@ def _all_on_appliance(work: Work) -> bool:
 
 def _of_boot(case: Case) -> frozenset[Duty]:
     """What its boot needs next, by what was seen of it last and of the boot that came furthest."""
-    since = case.waited_since
-    if not case.sightings or (since is not None and case.heard_at is not None and case.heard_at < since):
+    if not _is_seen(case):
         return _ADDRESS if case.mode != "off" else frozenset({Duty.TFTP, Duty.HTTP})
     needed = _next(case, case.last) | _next(case, case.furthest)
     if Duty.OSIE in needed and case.interface is not None and not case.interface.netboot.needs_our_osie:
@@ -102,10 +107,38 @@ def _next(case: Case, boot: tuple[Sighting, ...]) -> frozenset[Duty]:
 
 
 def _concerns(stops: Stops, case: Case) -> bool:
-    """Whether a fault is one of where the patient is, and of what it boots."""
+    """Whether a fault is one of where the patient is, of what it boots, and of its images."""
+    if Duty.REGISTRY in stops.duties and not _keeps_image(stops, case.work):
+        return False
     if stops.interface and stops.interface not in _interfaces(case):
         return False
     return not stops.architecture or stops.architecture == _architecture(case)
+
+
+def _began_in_time(stops: Stops, case: Case) -> bool:
+    """Whether it began before the machine had to go on: one that stood still already stands still for another reason."""
+    stops_boots = bool(stops.duties & BOOTING)
+    if stops.since is None or not stops_boots or case.mac is None or not case.last or not _is_seen(case):
+        return True
+    newest, seen = case.last[-1], max(map(ended_at, case.last))
+    patience = PATIENCE.get(newest.stage)
+    moved = number(newest, MOVED) or 0
+    return patience is None or stops.since <= seen + timedelta(seconds=patience + moved)
+
+
+def _is_seen(case: Case) -> bool:
+    """Whether anything was seen of it since it is waited for."""
+    since = case.waited_since
+    return bool(case.sightings) and (since is None or case.heard_at is None or case.heard_at >= since)
+
+
+def _keeps_image(stops: Stops, work: Work | None) -> bool:
+    """Whether it keeps the image away for which a workflow waits or failed: what is away since then only has not made it fail."""
+    if work is None or not failed_to_fetch(work):
+        return not stops.registry  # what a mirror has is not missing before somebody asked for it
+    if stops.registry and stops.registry != host_asked(work.image):
+        return False
+    return stops.since is not None and work.ended_at is not None and stops.since <= work.ended_at
 
 
 def _interfaces(case: Case) -> frozenset[str]:

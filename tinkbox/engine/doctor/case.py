@@ -4,7 +4,7 @@ Rule 1: a finding without evidence cannot be made.
 Rule 2: evidence is what was seen, with times and figures; conclusions stand in the cause.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -47,6 +47,7 @@ FORGEABLE: Final = frozenset(
 )
 ON_APPLIANCE: Final = "the appliance"  # what the appliance is called as the host of a service
 # Beside the time between two polls of a worker.
+MOST_NAMED: Final = 4
 _SLOW_WAY: Final = timedelta(seconds=SILENT_SECONDS - ORDERS_SECONDS)
 
 
@@ -106,7 +107,7 @@ class Work:
     `hint` and `tail`, the last lines of output, are those of how it ended, at `ended_at`; `overtaken` is why it is not retried, empty
     where it may be.  `other_version` is that of the machine's worker, where it is not the appliance's.  `way` is how the machine reaches others,
     where a failed action may have missed them.  `engine_away` is since when the machine's engine does not answer its worker.  `gone` are services that were ready,
-    and are not there any more.
+    and are not there any more.  `image` is that of the action.
     """
 
     id: str
@@ -142,6 +143,7 @@ class Work:
     gone: tuple[AwaitedService, ...] = ()
     overtaken: str = ""
     way: Way | None = None
+    image: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -164,6 +166,14 @@ class NetworkQuestion:
     at: datetime
     answered: bool
     offered: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KnownHost:
+    """A machine of ours whose MAC or address something shows on the network; `in_touch`: its worker is."""
+
+    name: str
+    in_touch: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -199,11 +209,16 @@ BOOTING: Final = REACHING | {Duty.OSIE, Duty.STORE}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stops:
-    """The duties that a fault of the appliance stops: for machines on `interface` and of `architecture`; empty: for all."""
+    """The duties that a fault of the appliance stops: for machines on `interface` and of `architecture`; empty: for all.
+
+    `registry` limits it to images of that host, spelled as repositories have it.  `since` is None where nobody knows.
+    """
 
     duties: frozenset[Duty]
     interface: str = ""
     architecture: str = ""
+    registry: str = ""
+    since: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -224,7 +239,8 @@ class Case:
     `unnoted` tells of
     unknown machines that were not noted lately for lack of room.  `faults` are those of the appliance that stop duties of it.  `deaf_at` is when it was found last that one
     of them kept questions for addresses from us.  `relay_answers` tells whether
-    the relay that the machine asks by answers ping, None where that was not asked.
+    the relay that the machine asks by answers ping, None where that was not asked.  `hosts` are the machines of ours whose MACs and
+    addresses, by which they stand there, are among those that other servers, other appliances, holders of our address and hosts that were refused in its name show.
     """
 
     now: datetime
@@ -263,6 +279,7 @@ class Case:
     unnoted: Unnoted | None = None
     question: NetworkQuestion | None = None
     faults: tuple["Fault", ...] = ()
+    hosts: Mapping[str, KnownHost] = field(default_factory=dict)
 
     @property
     def gives_addresses(self) -> bool:
@@ -296,6 +313,15 @@ class Case:
         return (
             f"{moment(again[-1].at)} it, or another host in its name, asked for an address again, and came no further",
         )
+
+    def named(self, mac: str) -> str:
+        """A MAC or an address from the network, with the machine of ours that has it."""
+        host = self.hosts.get(mac)
+        return f"{mac} of machine {host.name}" if host is not None else mac
+
+    def in_touch(self, *shown: str) -> bool:
+        """Whether one of these MACs and addresses is of a machine of ours whose worker is in touch."""
+        return any(each in self.hosts and self.hosts[each].in_touch for each in shown)
 
     @property
     def worker_heard(self) -> datetime | None:
@@ -333,6 +359,11 @@ class Fault:
     rule: str
     found: Finding
     stops: Stops
+
+    @property
+    def place(self) -> tuple[str, str]:
+        """What tells it from the others."""
+        return self.rule, self.found.subject or self.stops.interface
 
 
 def boots(sightings: Sequence[Sighting]) -> tuple[tuple[Sighting, ...], ...]:
@@ -385,6 +416,13 @@ def duties_of(asked: Iterable[str]) -> frozenset[Duty]:
     """Of what machines ask for by these names that without which none boots."""
     names = {*asked}
     return frozenset(each for each in REACHING if each.value in names)
+
+
+def some(words: Sequence[str]) -> str:
+    """A few of these words, and how many more there are."""
+    if len(words) > MOST_NAMED:
+        return f"{', '.join(words[:MOST_NAMED])} and {len(words) - MOST_NAMED} more"
+    return " and ".join(filter(None, (", ".join(words[:-1]), *words[-1:])))
 
 
 def held_back(limits: Iterable[Standing], is_it: Callable[[str], bool]) -> Iterator[Standing]:

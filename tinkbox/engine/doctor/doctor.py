@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Final
 
 from tinkbox.engine.doctor.blame import blamed
@@ -111,6 +112,7 @@ from tinkbox.engine.doctor.rules.work import (
     waiting,
     workflow_failed,
 )
+from tinkbox.engine.timeline.sighting_rules import ended_at
 from tinkbox.model.diagnosis import Diagnosis, Gravity
 from tinkbox.model.reasons import Reason
 from tinkbox.model.text import one_line
@@ -131,7 +133,7 @@ class Rule:
     the workflow alone (`Case.work`), and is asked where a workflow is looked at without the boots of its machine.  One `of_boot`
     is about the way to the worker: while that is in touch, what it finds is suspect at most.  One that is `by_syslog` rests on syslog alone,
     which any host can send in the machine's name: until the worker falls silent or reports the same, what it finds is suspect at most,
-    and its cause says whose word it is.
+    and its cause says whose word it is.  Of both kinds that stays suspect for ever that the worker was heard of long afterwards.
 
     `symptom_of` names duties of the appliance without which it finds something: while a fault of the appliance stops one that the
     patient needs, that fault is told in its place, or before it where it explains nothing.  One that `says_least` is read after all
@@ -262,7 +264,14 @@ RULES: Sequence[Rule] = (
     Rule("MetadataRefused", "a metadata token that another machine shows", metadata_refused),
     Rule("NameServerAway", "a name server of a document that does not answer", name_server_away, of_work=True),
     Rule("GatewayAway", "a gateway of a document that does not answer", gateway_away, of_work=True),
-    Rule("WorkflowFailed", "a workflow that failed", workflow_failed, of_work=True),
+    Rule(
+        "WorkflowFailed",
+        "a workflow that failed",
+        workflow_failed,
+        of_work=True,
+        explains=False,
+        symptom_of=frozenset({Duty.REGISTRY}),
+    ),
     Rule(
         "OutOfMemory",
         "memory of a machine that ran out while an action runs",
@@ -401,9 +410,9 @@ def faults(case: Case) -> tuple[Fault, ...]:
     )
 
 
-def reading_order(found: Diagnosis) -> tuple[int, bool, int]:
-    """What people read first: the gravest, and of these the likeliest."""
-    return found.gravity.rank, found.rule in _SAYING_LEAST, _PLACES.get(found.rule, len(_PLACES))
+def reading_order(found: Diagnosis) -> tuple[int, bool, bool, int]:
+    """What people read first: the gravest, of these what says why its patient is where it is, and of these the likeliest."""
+    return found.gravity.rank, not found.leads, found.rule in _SAYING_LEAST, _PLACES.get(found.rule, len(_PLACES))
 
 
 def first_line(found: Iterable[Diagnosis]) -> Diagnosis | None:
@@ -422,7 +431,8 @@ def _told(case: Case, rule: Rule) -> Iterator[Diagnosis]:
         is_symptom = name == rule.name and found.gravity is not Gravity.HARMLESS
         explaining = [*blamed(case, rule.symptom_of)] if is_symptom else []
         for each in explaining:
-            both = replace(each.found, evidence=(*each.found.evidence, *found.evidence))
+            graver = min(each.found.gravity, found.gravity, key=lambda gravity: gravity.rank)
+            both = replace(each.found, gravity=graver, evidence=(*each.found.evidence, *found.evidence))
             yield _diagnosis(case, rule, each.rule, both)
         if not (explaining and rule.explains):
             yield _diagnosis(case, rule, name, found)
@@ -447,31 +457,58 @@ def _looked(case: Case, rule: Rule) -> Iterator[tuple[str, Finding]]:
 
 
 def _weighed(case: Case, rule: Rule, found: Finding) -> Finding:
-    """What a rule found, as far as it can be believed beside what the worker does."""
+    """What a rule found, as far as it can be believed beside what the worker does: any host can send such things in its name."""
     if rule.of_boot:
-        return _beside_worker(case, found)
-    return _by_syslog(case, found) if rule.by_syslog else found
+        return _beside_worker(case, rule, found)
+    return _by_syslog(case, rule, found) if rule.by_syslog else found
 
 
-def _by_syslog(case: Case, found: Finding) -> Finding:
+def _by_syslog(case: Case, rule: Rule, found: Finding) -> Finding:
     """The same of lines that came by syslog: nothing but the worker's own channel, or its silence, can confirm them."""
     work = case.work
-    if work is not None and (
-        work.reason in _CONFIRM_THE_KERNEL or silent_since(work, case.since, case.now) is not None
-    ):
+    if work is not None and work.reason in _CONFIRM_THE_KERNEL:
         return found
-    gravity = Gravity.SUSPECT if found.gravity is Gravity.FAULT else found.gravity
-    return replace(found, gravity=gravity, cause=f"{SYSLOG_SAYS}{found.cause}")
+    outlived = _outlived(case, rule, found)
+    if outlived is None and silent_since(work, case.since, case.now) is not None:
+        return found
+    told = replace(found, cause=f"{SYSLOG_SAYS}{found.cause}")
+    return _doubted(told, outlived) if found.gravity is Gravity.FAULT else told
 
 
-def _beside_worker(case: Case, found: Finding) -> Finding:
-    """The same of a boot whose worker is in touch: the machine has come that far, so another host may have sent what was seen."""
-    heard = case.worker_heard
-    if heard is None:
-        return found
+def _beside_worker(case: Case, rule: Rule, found: Finding) -> Finding:
+    """The same of a boot whose worker is in touch, or was afterwards: the machine has come that far."""
+    heard = case.worker_heard or _outlived(case, rule, found)
+    return found if heard is None else _doubted(found, heard)
+
+
+def _doubted(found: Finding, heard: datetime | None) -> Finding:
+    """The same as suspect at most, with when the worker was heard of `heard` all the same, if it was."""
+    evidence = (
+        [f"{moment(heard)} its worker was in touch all the same: another host may have sent this in its name"]
+        if heard is not None
+        else []
+    )
     gravity = Gravity.SUSPECT if found.gravity is Gravity.FAULT else found.gravity
-    evidence = f"{moment(heard)} its worker was in touch all the same: another host may have sent this in its name"
-    return replace(found, gravity=gravity, evidence=(*found.evidence, evidence))
+    return replace(found, gravity=gravity, evidence=(*found.evidence, *evidence))
+
+
+def _outlived(case: Case, rule: Rule, found: Finding) -> datetime | None:
+    """When the worker was heard of last, if that was after what a rule found; None: it was not, so that this may silence it.
+
+    Within the last poll before, the worker may have died of it: the same has to be found in what came since then alone.
+    """
+    work = case.work
+    if work is None or work.contact is None:
+        return None
+    begin = work.contact - work.polls
+    since = replace(
+        case,
+        sightings=tuple(each for each in case.sightings if ended_at(each) >= begin),
+        said=tuple(each for each in case.said if each.at >= begin),
+        work=replace(work, kernel=tuple(each for each in work.kernel if each.at >= begin)),
+    )
+    again = any(each.subject == found.subject and each.gravity is found.gravity for each in rule.look(since))
+    return None if again else work.contact
 
 
 def _leads(case: Case, rule: Rule, found: Finding) -> bool:
@@ -479,9 +516,12 @@ def _leads(case: Case, rule: Rule, found: Finding) -> bool:
     if found.gravity is Gravity.HARMLESS:
         return False
     work = case.work
-    if work is None or work.action_state not in BEGUN or rule.of_work:
+    if work is None or work.action_state not in BEGUN:
         return True
     in_touch = silent_since(work, case.since, case.now) is None
+    if rule.of_work:
+        # That a worker is silent is surer than what syslog alone says.
+        return in_touch or not rule.by_syslog or found.gravity is Gravity.FAULT
     return found.gravity is Gravity.FAULT and (rule.of_run or not in_touch)
 
 

@@ -2,12 +2,25 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from ipaddress import IPv4Address
 
-from tinkbox.engine.doctor.case import FORGEABLE, Case, Duty, Lent, NetworkQuestion, OsieSize, Work, held_back
+from tinkbox.engine.doctor.case import (
+    FORGEABLE,
+    Case,
+    Duty,
+    Fault,
+    KnownHost,
+    Lent,
+    NetworkQuestion,
+    OsieSize,
+    Work,
+    held_back,
+    of,
+    text,
+)
 from tinkbox.engine.doctor.doctor import diagnose, faults, first_line, reading_order, work_rules
 from tinkbox.engine.doctor.pairing import Pairing, heard_of
 from tinkbox.engine.doctor.presence import Presence
@@ -15,6 +28,7 @@ from tinkbox.engine.doctor.rounds import PartlyExamined
 from tinkbox.engine.doctor.rules.boot_step import DISK_BOOTS_WITHIN
 from tinkbox.engine.doctor.rules.silence import silent_since
 from tinkbox.engine.doctor.surveys import Surveys
+from tinkbox.engine.doctor.waiting import IN_TOUCH
 from tinkbox.engine.doctor.work_in_hand import WorkInHand
 from tinkbox.engine.machines.boot_history import Seen
 from tinkbox.engine.machines.machines import Machines
@@ -32,6 +46,7 @@ from tinkbox.model.hardware import Interface, MacAddress, is_mac, primary
 from tinkbox.model.inventory import Inventory
 from tinkbox.model.leases import Claimant, Lease, Subnet
 from tinkbox.model.limits import Standing
+from tinkbox.model.sightings import Sighting
 from tinkbox.model.text import counted, one_line, quoted, shortened
 from tinkbox.model.vitals import Vitals
 from tinkbox.model.workflow import BEGUN, FINAL, State
@@ -44,6 +59,8 @@ KEPT_SIGHTINGS = 400
 # Of unknown machines those seen lately, and so many of them.
 LATELY = timedelta(minutes=10)
 MOST_UNKNOWN = 20
+# What is wrong when the appliance starts is found by then.
+MEASURED_WITHIN = timedelta(minutes=1)
 # So many timelines are read in one round; the others keep what was found of them until it is their turn.
 FULL_LOOKS = 100
 # A machine that a workflow waits for may be switched on later than the workflow is made.
@@ -160,6 +177,8 @@ class Examiner:
         self._heard: tuple[Rival, ...] | None = None  # when the network was asked last
         self._question: NetworkQuestion | None = None
         self._deaf_at: datetime | None = None  # when a fault that kept DHCP from machines was found last
+        # Since when each fault of the appliance is found, by rule and subject; None: perhaps since before the start.
+        self._found_since: dict[tuple[str, str], datetime | None] = {}
         self._surveys = Surveys(lambda listens: self._survey(listens=listens))
 
     async def examine(self, key: str = "", who: str = OPERATOR, *, listens: bool = True) -> Examination:
@@ -480,7 +499,8 @@ class Examiner:
     async def _of_work(self, work: Work, base: Case) -> tuple[Diagnosis, ...]:
         """What is found of a workflow alone."""
         told = await self._with_surroundings(work)
-        return diagnose(replace(base, mac=told.machine, work=told), work_rules())
+        inventory = await self._inventory(told.hardware_id) if told.kernel else None
+        return diagnose(replace(base, mac=told.machine, work=told, inventory=inventory), work_rules())
 
     async def _with_surroundings(self, work: Work) -> Work:
         """The same with what its machine's kernel said, and what is known of its machine's way to others."""
@@ -507,7 +527,7 @@ class Examiner:
         found = [*_unasked(unasked), *unmeasured.items()]
         if left and macs is not None:
             them = "it" if left == 1 else "them"
-            found.append((counted(left, "other machine"), f"not seen for a day, and no workflow needs {them}"))
+            found.append((counted(left, "other machine"), f"never seen or not for a day, and no workflow needs {them}"))
         return tuple(found)
 
     async def _others(self, *, listens: bool) -> tuple[tuple[Rival, ...] | None, str]:
@@ -567,11 +587,22 @@ class Examiner:
             claimants=tuple(self._claimants()),
             unnoted=self._machines.timeline.unnoted(),
             question=self._question,
+            hosts=self._hosts(_shown(rivals or (), vitals)),
         )
-        found = faults(replace(general, vitals=vitals))
+        found = self._dated(faults(replace(general, vitals=vitals)))
         if any(Duty.DHCP in each.stops.duties for each in found):
             self._deaf_at = general.now
         return replace(general, faults=found, deaf_at=self._deaf_at)
+
+    def _dated(self, found: Sequence[Fault]) -> tuple[Fault, ...]:
+        """The appliance's faults, each with since when it is found where it does not tell since when it lasts."""
+        now, before = self._clock(), self._found_since
+        first = now if now - self._premises.since > MEASURED_WITHIN else None
+        self._found_since = {each.place: before.get(each.place, first) for each in found}
+        return tuple(
+            replace(each, stops=replace(each.stops, since=each.stops.since or self._found_since[each.place]))
+            for each in found
+        )
 
     async def _machine(
         self,
@@ -601,6 +632,7 @@ class Examiner:
             general,
             mac=mac,
             sightings=tuple(own[-KEPT_SIGHTINGS:]),
+            hosts={**general.hosts, **self._hosts(_others_shown(own))},
             said=tuple(await self._seen.complaints(mac)) if came else (),
             inventory=await self._inventory(hardware_id or mac),
             firmware_traits=self._firmware_traits(mac),
@@ -628,6 +660,25 @@ class Examiner:
             retired=known.retired,
         )
 
+    def _hosts(self, shown: Iterable[str]) -> dict[str, KnownHost]:
+        """Of MACs and addresses from the network those that machines of ours have."""
+        known, found = self._machines.known, dict[str, KnownHost]()
+        for each in dict.fromkeys(shown):
+            mac = self._at(each)
+            hardware_id = known.at(each) or (known.holder(mac) if mac else "")
+            if hardware_id:
+                found[each] = KnownHost(
+                    name=known.name(hardware_id) or hardware_id, in_touch=self._in_touch(hardware_id)
+                )
+        return found
+
+    def _in_touch(self, hardware_id: str) -> bool:
+        """Whether a machine's worker was heard lately, or it boots to where that will be: what no other host can do in its name."""
+        contact = self._machines.progress.last_contact(hardware_id)
+        seen = map(self._machines.timeline.newest, self._machines.known.macs_of([hardware_id]))
+        times = [contact, *(each.at for each in seen if each is not None and each.stage not in FORGEABLE)]
+        return any(each is not None and self._clock() - each <= IN_TOUCH for each in times)
+
     def _came(self, mac: MacAddress, hardware_id: str) -> bool:
         """Whether anything ever came of a machine."""
         record = self._machines.known.get(hardware_id)
@@ -649,8 +700,23 @@ _REST = ("everything else", "`tinkbox doctor` without a key examines it")
 _APPLIANCE = "the appliance itself"
 
 
+def _others_shown(seen: Sequence[Sighting]) -> Iterator[str]:
+    """The addresses and MACs of other hosts that a machine's timeline names."""
+    yield from (text(each, "server") for each in of(seen, Stage.OTHER_SERVER))
+    yield from filter(None, (text(each, "neighbour") for each in of(seen, Stage.TICKET_REFUSED)))
+
+
 def _sorted(found: Iterable[Diagnosis]) -> tuple[Diagnosis, ...]:
     return tuple(sorted(found, key=reading_order))
+
+
+def _shown(rivals: Iterable[Rival], vitals: Vitals) -> Iterator[str]:
+    """The MACs and addresses by which other servers, other appliances and holders of our addresses show themselves."""
+    for each in rivals:
+        yield from (each.mac, str(each.server))
+    if vitals.host is not None:
+        yield from (each.mac for each in vitals.host.taken)
+        yield from (each.mac for each in vitals.host.appliances)
 
 
 def _unasked(why: str) -> tuple[tuple[str, str], ...]:

@@ -17,7 +17,7 @@ from tinkbox.engine.doctor.case import ON_APPLIANCE, AwaitedService, Work
 from tinkbox.engine.doctor.waiting import waits_for
 from tinkbox.engine.machines.machines import Machines, MachineStatus
 from tinkbox.engine.templates.wanted_images import wanted_images
-from tinkbox.engine.timeline.syslog import KERNEL, Syslog
+from tinkbox.engine.timeline.syslog import Syslog
 from tinkbox.engine.workflows.missing_images import missing_images
 from tinkbox.engine.workflows.retries import overtaken_on
 from tinkbox.engine.workflows.workflows import find_workflow
@@ -27,14 +27,11 @@ from tinkbox.model.hardware import MacAddress, called
 from tinkbox.model.images.standing import StandingOf
 from tinkbox.model.reasons import hint
 from tinkbox.model.services import APPLIANCE, Phase, PlannedService, ServiceStatus
-from tinkbox.model.sightings import Line
 from tinkbox.model.text import quoted
 from tinkbox.model.workflow import FINAL, ActionStatus, ListedWorkflow, State, WorkflowHead, full_name
 from tinkbox.store.database import Store, Tables
 
 AT_ONCE: Final = 50  # workflows that are read in one question, and machines between two turns of the loop
-LINES_READ: Final = 300
-KERNEL_LINES: Final = 100
 TAIL: Final = 2
 RETRY: Final = "workflow retry"  # in a hint that is refused once another workflow has the machine
 _BAD: Final = (State.FAILED, State.TIMEOUT)
@@ -103,7 +100,7 @@ class WorkInHand:
     async def of_machines(self, ids: Collection[str]) -> dict[str, Work]:
         """By machine, the workflow that it works on or is next to, or that it did last, where that stands at this machine."""
         shown = await self._store.read(lambda tables: tables.machine_work.shown(ids))
-        told = {each.id: each for each in await self._some([*dict.fromkeys(shown.values())])}
+        told = {each.id: each for each in await self._with_chain(await self._some([*dict.fromkeys(shown.values())]))}
         return {
             machine: work
             for machine, workflow in shown.items()
@@ -132,7 +129,7 @@ class WorkInHand:
     async def patient(self, key: str) -> Patient:
         """The workflow that a key means (`Workflows`), with all that is known of its images and its machine's kernel."""
         flow = await self._store.read(lambda tables: find_workflow(tables, key))
-        (work,) = await self._some([flow.id])
+        (work,) = await self._with_chain(await self._some([flow.id]))
         if flow.state not in FINAL:
             # What is running has its image already.
             left = [each for each in flow.actions if each.state is State.PENDING]
@@ -146,15 +143,14 @@ class WorkInHand:
 
     async def waits(self, workflow_id: str) -> str:
         """What a workflow waits for now, empty where it waits for nothing."""
-        return next((each.waits for each in await self._some([workflow_id])), "")
+        return next((each.waits for each in await self._with_chain(await self._some([workflow_id]))), "")
 
     async def with_kernel(self, work: Work) -> Work:
         """The same with what the kernel of its machine said since the action began."""
         if work.since is None or not work.machine or work.action_state is State.PENDING:
             return work
         macs = self._macs(work.hardware_id) or [work.machine]
-        lines = await self._syslog.of(macs, LINES_READ)
-        return replace(work, kernel=_during(work, lines))
+        return replace(work, kernel=tuple(await self._syslog.of_kernel(macs, work.since, work.ended_at)))
 
     def warned(self, work: Work) -> bool:
         """Whether the kernel of the machine said anything grave since the action began, as far as that is in memory."""
@@ -217,6 +213,16 @@ class WorkInHand:
             found.append(work)
         return found
 
+    async def _with_chain(self, works: Sequence[Work]) -> list[Work]:
+        """The same with what those wait for that are done first."""
+        ahead = {each.id: each for each in await self._some([*{first for each in works for first in each.before}])}
+        return [
+            replace(each, waits=f"{each.waits}; that one waits for {ahead[each.before[0]].waits}")
+            if each.waits and each.before and each.before[0] in ahead and ahead[each.before[0]].waits
+            else each
+            for each in works
+        ]
+
     def _overtaken(self, tables: Tables, flow: ListedWorkflow) -> str:
         """Why a workflow that is over is not retried, as its machine is another one's by now; empty: it may be."""
         worker = _worker(flow)
@@ -255,6 +261,7 @@ class WorkInHand:
                 since=at.left_at or at.resumed_at or at.started_at,
                 timeout=timedelta(seconds=timeout) if timeout else None,
                 hardware_id=at.action.worker,
+                image=at.action.spec.image,
             )
         if machine is not None:
             work = replace(
@@ -346,14 +353,3 @@ def _ended(work: Work, flow: ListedWorkflow) -> Work:
         hint=outcome.hint if outcome else hint(reason),
         tail=tuple(outcome.tail[-TAIL:]) if outcome else (),
     )
-
-
-def _during(work: Work, lines: Iterable[Line]) -> tuple[Line, ...]:
-    """What the kernel said during the action."""
-    since, until = work.since, work.ended_at
-    if since is None:
-        return ()
-    said = [
-        each for each in lines if each.program == KERNEL and each.at >= since and (until is None or each.at <= until)
-    ]
-    return tuple(said[-KERNEL_LINES:])

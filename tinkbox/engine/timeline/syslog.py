@@ -2,11 +2,12 @@
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import NoReturn
 
 from tinkbox.engine.batch_saving import keep_saving
+from tinkbox.engine.timeline.kernel_words import kind_of
 from tinkbox.model.hardware import MacAddress
 from tinkbox.model.sightings import Line
 from tinkbox.store.database import Store
@@ -18,6 +19,13 @@ BURST = 2_000.0
 LINES_PER_SECOND = 50.0
 OWN_NAME = "tinkbox"
 KERNEL = "kernel"
+# Of the newest lines of a machine so many are read for what its kernel said, and of these so many are told.
+LINES_READ = 300
+KERNEL_LINES = 100
+# Of each kind of trouble that a kernel tells of, the first and newest lines that no flood drives out; any name of a disk can be sent.
+FIRST_TOLD = 3
+NEWEST_TOLD = 3
+DISKS_TOLD = 8
 # How the OSIE's scripts call themselves, and what they say what they have to complain of with (osie/files/words).
 OSIE = "osie"
 OSIE_TROUBLE = "] trouble: "
@@ -32,8 +40,34 @@ class _Share:
     dropped: int = 0
 
 
+@dataclass(slots=True)
+class _Few:
+    """Of one kind of lines the first and the newest, by their numbers."""
+
+    first: dict[int, Line] = field(default_factory=dict)
+    newest: dict[int, Line] = field(default_factory=dict)
+
+    def add(self, number: int, line: Line) -> None:
+        if len(self.first) < FIRST_TOLD:
+            self.first[number] = line
+            return
+        self.newest[number] = line
+        if len(self.newest) > NEWEST_TOLD:
+            del self.newest[next(iter(self.newest))]
+
+    def since(self, moment: datetime) -> "_Few":
+        """Those that came since then."""
+        few = _Few()
+        for number, line in {**self.first, **self.newest}.items():
+            if line.at >= moment:
+                few.add(number, line)
+        return few
+
+
 class Syslog:
     """Lines by MAC: unsaved ones in memory, the newest five hundred of each machine in the store.
+
+    A few of each kind of trouble that a kernel told of are in memory too, as long as the appliance runs.
 
     `follows` tells whether a machine has a timeline: what others say is dropped.
     """
@@ -44,6 +78,7 @@ class Syslog:
         self._follows = follows
         self._shares: dict[MacAddress, _Share] = {}
         self._warned: dict[MacAddress, datetime] = {}
+        self._troubles: dict[MacAddress, dict[tuple[str, str], _Few]] = {}
         self._next = 1
         self._unsaved: dict[MacAddress, dict[int, Line]] = {}
         self._noted = asyncio.Event()
@@ -83,9 +118,37 @@ class Syslog:
 
     async def of(self, macs: Sequence[MacAddress], most: int) -> list[Line]:
         """The newest lines of a machine with these MACs, oldest first."""
+        return [line for _, line in sorted((await self._newest_of(macs, most)).items())][-most:] if most else []
+
+    async def of_kernel(self, macs: Sequence[MacAddress], since: datetime, until: datetime | None) -> list[Line]:
+        """What the kernel of a machine with these MACs said from then to then, oldest first: the newest lines, and a few of each trouble.
+
+        Of trouble before `since` none is kept any more, which makes room for what is told next.
+        """
+        newest = await self._newest_of(macs, LINES_READ)
+        troubles = {mac: self._troubles.pop(mac) for mac in macs if mac in self._troubles}
+        for mac, of_one in troubles.items():
+            few = {kind: each.since(since) for kind, each in of_one.items()}
+            self._troubles[mac] = {kind: each for kind, each in few.items() if each.first}
+        told = {
+            number: line
+            for number, line in newest.items()
+            if line.program == KERNEL and since <= line.at and (until is None or line.at <= until)
+        }
+        kept = {
+            number: line
+            for mac in troubles
+            for few in self._troubles[mac].values()
+            for number, line in {**few.first, **few.newest}.items()
+            if until is None or line.at <= until
+        }
+        return [line for _, line in sorted({**kept, **dict(sorted(told.items())[-KERNEL_LINES:])}.items())]
+
+    async def _newest_of(self, macs: Sequence[MacAddress], most: int) -> dict[int, Line]:
+        """The newest lines by their numbers, at least so many."""
         unsaved = {number: line for mac in macs for number, line in self._unsaved.get(mac, {}).items()}
         stored = await self._store.read(lambda tables: tables.syslog.of(macs, most))
-        return [line for _, line in sorted({**stored, **unsaved}.items())][-most:] if most else []
+        return {**stored, **unsaved}
 
     async def complaints(self, macs: Sequence[MacAddress], most: int) -> list[Line]:
         """Of the newest lines those that a machine means as warnings or graver, and what its OSIE says of its own trouble."""
@@ -115,6 +178,7 @@ class Syslog:
             # Those that have no timeline any more have no share either.
             self._shares = {each: kept for each, kept in self._shares.items() if self._follows(each)}
             self._warned = {each: at for each, at in self._warned.items() if self._follows(each)}
+            self._troubles = {each: few for each, few in self._troubles.items() if self._follows(each)}
             share = self._shares[mac] = _Share(left=BURST, at=self._clock())
         return share
 
@@ -122,12 +186,21 @@ class Syslog:
         line = Line(mac=mac, at=self._clock(), severity=severity, program=program, text=text)
         if program == KERNEL and severity <= Severity.WARNING:
             self._warned[mac] = line.at
+        if program == KERNEL and (kind := kind_of(text)):
+            self._tell(mac, kind, line)
         of_one = self._unsaved.setdefault(mac, {})
         of_one[self._next] = line
         self._next += 1
         if len(of_one) > 2 * KEPT_LINES:
             self._unsaved[mac] = _newest(of_one)
         self._noted.set()
+
+    def _tell(self, mac: MacAddress, kind: tuple[str, str], line: Line) -> None:
+        """Keep a line of trouble, if it is of the first and newest of its kind."""
+        of_one = self._troubles.setdefault(mac, {})
+        if kind not in of_one and sum(each == kind[0] for each, _ in of_one) >= DISKS_TOLD:
+            return
+        of_one.setdefault(kind, _Few()).add(self._next, line)
 
 
 def _complains(line: Line) -> bool:

@@ -4,6 +4,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum, auto
 
+from tinkbox.model.errors import Invalid
+from tinkbox.model.images.references import official, parse_reference
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mirror:
@@ -18,21 +21,35 @@ class Mirror:
     password_file: str = ""
 
 
+def host_asked(image: str) -> str:
+    """The host whose mirror would be asked for an image, as repositories have it; empty for one that no mirror has."""
+    try:
+        kept = parse_reference(image).kept_as
+    except Invalid:
+        return ""
+    host, slash, _ = (official(kept) or kept).partition("/")
+    return host if slash else ""
+
+
 class MirrorFault(Enum):
     """What keeps all of a mirror from coming.
 
-    Its name has no address, its port is shut, there is no way to it, its certificate is not taken, nothing is heard of it, our login
-    is not taken, we ask too often, or it answers as no registry does.
+    Its name has no address, its port is shut, there is no way to it, it speaks no TLS where it should, it agrees on none with us, its
+    certificate is not taken, nothing is heard of it, our login is not taken, we ask too often, it answers with an error, or it is
+    something else than a registry.
     """
 
     NAME = auto()
     REFUSED = auto()
     UNREACHABLE = auto()
+    NO_TLS = auto()
+    OTHER_TLS = auto()
     CERTIFICATE = auto()
     SILENT = auto()
     LOGIN = auto()
     LIMIT = auto()
     ANSWER = auto()
+    NO_REGISTRY = auto()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -24,9 +24,10 @@ from yarl import URL
 
 from tinkbox import __version__
 from tinkbox.model.documents.json_text import read_json
-from tinkbox.model.errors import NotFound, Unavailable
+from tinkbox.model.errors import Invalid, NotFound, Unavailable
 from tinkbox.model.images.mirrors import Mirror, MirrorFault
-from tinkbox.registry.manifests.manifests import INDEXES, MANIFESTS, MAX_MANIFEST
+from tinkbox.model.text import one_line
+from tinkbox.registry.manifests.manifests import INDEXES, MANIFESTS, MAX_MANIFEST, parse_object
 from tinkbox.registry.mirrors.via import Via, via_header
 from tinkbox.trusted_authorities import trusted_authorities
 
@@ -39,7 +40,11 @@ DOCUMENT_SECONDS: Final = 60.0
 LOOK_SECONDS: Final = 60.0
 BLOB_SECONDS: Final = 4 * 3600.0
 TOKEN_SECONDS: Final = 60  # that a token is good for when nothing says so (the distribution project's token protocol)
+_MANIFEST_HEADERS: Final = {"Accept": ", ".join((*MANIFESTS, *INDEXES))}
 _MOVED: Final = (301, 302, 303, 307, 308)
+_SPEAKS_NO_TLS: Final = ("WRONG_VERSION_NUMBER", "PACKET_LENGTH_TOO_LONG", "RECORD_LAYER_FAILURE")  # as OpenSSL has it
+# An image that no registry has; a server that gives one for it gives the same for everything.
+_NOWHERE: Final = "tinkbox/looks-whether-this-is-a-registry"
 _PARAMETER: Final = re.compile(r'([a-zA-Z_]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s,"]+))')
 
 
@@ -115,15 +120,17 @@ class UpstreamClient:
     async def manifest(self, repository: str, selector: str, via: Via = ()) -> Upstreamed:
         """The manifest that a tag or digest picks in a repository; `via` are the appliances that ask for it."""
         name = f"{self._prefix}{repository}"
-        headers = {"Accept": ", ".join((*MANIFESTS, *INDEXES)), **via_header(via)}
+        headers = {**_MANIFEST_HEADERS, **via_header(via)}
         async with (
             self._within(DOCUMENT_SECONDS, f"manifest {name}, {selector}"),
             self._answer(name, f"manifests/{selector}", headers) as answer,
         ):
             content = await _read(answer, MAX_MANIFEST, self.host)
+            media_type = answer.headers.get("Content-Type", "")
+            self._refuse_no_manifest(content, media_type, f"{name}, {selector}")
             return Upstreamed(
                 content=content,
-                media_type=answer.headers.get("Content-Type", ""),
+                media_type=media_type,
                 digest=answer.headers.get("Docker-Content-Digest", ""),
             )
         raise AssertionError  # mypy: no context manager here suppresses
@@ -146,13 +153,41 @@ class UpstreamClient:
                 async with self._sent(f"{self._root}/v2/", credential) as answer:
                     if answer.status >= 500:
                         raise UpstreamFailed(f"{self.host} answers HTTP {answer.status}", MirrorFault.ANSWER)
+                    if answer.status == 200 and "Docker-Distribution-API-Version" not in answer.headers:
+                        break
                     # What it gives to those without a login it says for each image.
                     if answer.status != 401 or not self._mirror.username or not self._is_own(answer.url):
                         return
                     challenge = _challenge(answer)
                 if attempt == 0:
                     await self._take(challenge, "", credential)
-            raise UpstreamFailed(f"{self.host} does not take the login of registry.mirrors", MirrorFault.LOGIN)
+            else:
+                raise UpstreamFailed(f"{self.host} does not take the login of registry.mirrors", MirrorFault.LOGIN)
+            await self._look_closer(credential)
+
+    async def _look_closer(self, credential: Mapping[str, str]) -> None:
+        """Raise UpstreamFailed for a web server that answers everything.
+
+        Folders of files are registries too, and some leave out the header, so that a 200 for `/v2/` proves nothing.
+        """
+        what = f"{self._prefix}{_NOWHERE}/manifests/latest"
+        async with self._sent(f"{self._root}/v2/{what}", {**_MANIFEST_HEADERS, **credential}) as answer:
+            if answer.status == 200:
+                content = await _read(answer, MAX_MANIFEST, self.host, cut=True)
+                self._refuse_no_manifest(content, answer.headers.get("Content-Type", ""), what)
+
+    def _refuse_no_manifest(self, content: bytes, media_type: str, what: str) -> None:
+        """Raise UpstreamFailed for what no registry gives as a manifest, whatever the image; `media_type` is what it is said to be."""
+        try:
+            document = parse_object(content, "manifest")
+        except Invalid:
+            document = {}
+        if "schemaVersion" not in document:
+            told = one_line(media_type.partition(";")[0], 80) or "of no type"
+            raise UpstreamFailed(
+                f"{self.host} answers, but not as a registry ({told}): it sent no manifest for {what}",
+                MirrorFault.NO_REGISTRY,
+            )
 
     @asynccontextmanager
     async def _within(self, seconds: float, what: str) -> AsyncIterator[None]:
@@ -354,9 +389,11 @@ def _reason(error: Exception) -> str:
 
 
 def _fault(error: Exception) -> MirrorFault | None:
-    if isinstance(error, aiohttp.ClientConnectorCertificateError | aiohttp.ClientConnectorSSLError | ssl.SSLError):
+    if isinstance(error, aiohttp.ClientConnectorCertificateError):
         return MirrorFault.CERTIFICATE
     cause = error.os_error if isinstance(error, aiohttp.ClientConnectorError) else error
+    if isinstance(cause, ssl.SSLError):
+        return _tls_fault(cause)
     if isinstance(cause, socket.gaierror):
         return MirrorFault.NAME
     number = cause.errno if isinstance(cause, OSError) else None
@@ -368,3 +405,12 @@ def _fault(error: Exception) -> MirrorFault | None:
         return MirrorFault.SILENT
     # What the disk refuses while a blob comes is none of the mirror's.
     return None if isinstance(error, OSError) else MirrorFault.ANSWER
+
+
+def _tls_fault(error: ssl.SSLError) -> MirrorFault:
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return MirrorFault.CERTIFICATE
+    # A proxy in front of a registry that is down breaks off so.
+    if isinstance(error, ssl.SSLEOFError | ssl.SSLZeroReturnError):
+        return MirrorFault.SILENT
+    return MirrorFault.NO_TLS if error.reason in _SPEAKS_NO_TLS else MirrorFault.OTHER_TLS

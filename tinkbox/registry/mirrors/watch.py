@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final, NoReturn
 
@@ -64,9 +64,7 @@ class MirrorWatch:
 
         One look that failed is no trouble yet: a registry may be started anew.
         """
-        pulls = self._pulls
-        if pulls is not None and self._clock() - pulls.at > TOLD_FOR:
-            pulls = None
+        pulls = self._pulls_told
         looks = self._looks if self._looks is not None and (self._looks.times > 1 or pulls) else None
         newest = looks or pulls
         if newest is None:
@@ -82,6 +80,11 @@ class MirrorWatch:
             pulled_at=pulls.at if pulls else None,
         )
 
+    @property
+    def _pulls_told(self) -> _Failures | None:
+        pulls = self._pulls
+        return None if pulls is None or self._clock() - pulls.at > TOLD_FOR else pulls
+
     async def run(self) -> NoReturn:
         """Look, for ever."""
         while True:
@@ -89,7 +92,11 @@ class MirrorWatch:
             try:
                 await self._look()
             except UpstreamFailed as error:
-                self._looks = _one_more(self._looks, error.fault or MirrorFault.ANSWER, str(error), self._clock())
+                # A pull that failed and had us look is the beginning of the same, also when it is told no more.
+                before = self._looks or self._pulls_told
+                times = self._looks.times if self._looks else 0
+                looks = _one_more(before, error.fault or MirrorFault.ANSWER, str(error), self._clock())
+                self._looks = replace(looks, times=times + 1)
             else:
                 self._looks = None
             try:

@@ -62,6 +62,23 @@ def decode(octets: bytes) -> UdpFrame | None:
     )
 
 
+def is_sound(octets: bytes, *, summed: bool) -> bool:
+    """Whether a kernel takes a frame that `decode` parses: nothing of it is missing, and the sums are right.
+
+    Unless it is `summed`, UDP's is left to the card that sends it; a sender may also leave it out, with a zero (RFC 768).
+    """
+    (length,) = struct.unpack_from("!H", octets, _ETHERNET.size + 2)
+    header = (octets[_ETHERNET.size] & 0xF) * 4
+    packet = octets[_ETHERNET.size :][:length]
+    if len(packet) < length or _checksum(packet[:header]):
+        return False
+    size, checksum = struct.unpack_from("!HH", packet, header + 4)
+    if not summed or not checksum:
+        return True
+    pseudo = packet[12:20] + struct.pack("!HH", _UDP_PROTOCOL, size)
+    return not _checksum(pseudo + packet[header : header + size] + bytes(size % 2))
+
+
 def _checksum(header: bytes) -> int:
     total = sum(int.from_bytes(header[at : at + 2], "big") for at in range(0, len(header), 2))
     while total >> 16:

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import socket
 import subprocess
 import sys
 from ipaddress import IPv4Address
@@ -10,9 +11,14 @@ from pathlib import Path
 import pytest
 
 from examples.lab.network import BRIDGE, Network
+from tests.integration.boot.wires import at_home_in, cable, hosts
 from tests.machine.hosts import Host, give_addresses
 from tinkbox.boot.dhcp.other_servers import other_servers_on, rivals
 from tinkbox.model.errors import Unavailable
+from tinkbox.wire.dhcp.packets import MessageType, Op, Option, Packet, decode, encode
+from tinkbox.wire.dhcp.udp_frames import ETHERTYPE, UdpFrame
+from tinkbox.wire.dhcp.udp_frames import decode as decode_frame
+from tinkbox.wire.dhcp.udp_frames import encode as encode_frame
 
 ROOT = Path(__file__).parents[4]
 ASK = """
@@ -108,3 +114,44 @@ async def test_without_the_right_to_ask_that_is_said() -> None:
 
 async def test_on_loopback_nobody_hears_himself() -> None:
     assert await rivals("lo", bytes(9), seconds=0.2) == ()
+
+
+@pytest.mark.parametrize("own", [True, False])
+async def test_an_answer_with_our_own_mac_is_known_as_one(own: bool) -> None:
+    with hosts("appliance", "other") as (appliance, other):
+        cable(appliance, "lab", other, "eth0")
+        with at_home_in(other.name), socket.socket(socket.AF_PACKET, socket.SOCK_RAW) as answering:
+            answering.bind(("eth0", ETHERTYPE))
+            answering.setblocking(False)
+            with at_home_in(appliance.name):
+                async with asyncio.timeout(60), asyncio.TaskGroup() as group:
+                    answered = group.create_task(_answer(answering, own=own))
+                    found = await rivals("lab", bytes(range(9)), seconds=3)
+                    answered.cancel()
+        assert [(each.looped, str(each.server)) for each in found] == [(own, "172.30.0.3")]
+
+
+async def _answer(answering: socket.socket, *, own: bool) -> None:
+    """Offers, to each question that comes in, with the MAC that it came from or another one."""
+    loop = asyncio.get_running_loop()
+    while True:
+        asked = decode_frame(await loop.sock_recv(answering, 4096))
+        if asked is None or asked.target_port != 67:
+            continue
+        server = IPv4Address("172.30.0.3")
+        options = {Option.MESSAGE_TYPE: bytes((MessageType.OFFER,)), Option.SERVER_ID: server.packed}
+        question = decode(asked.payload)
+        offer = Packet(
+            op=Op.REPLY, xid=question.xid, mac=question.mac, yiaddr=IPv4Address("172.30.0.9"), options=options
+        )
+        mac = asked.source_mac if own else bytes.fromhex("0200000000aa")
+        frame = UdpFrame(
+            source_mac=mac,
+            target_mac=b"\xff" * 6,
+            source=server,
+            target=IPv4Address("255.255.255.255"),
+            source_port=67,
+            target_port=68,
+            payload=encode(offer),
+        )
+        await loop.sock_sendall(answering, encode_frame(frame))

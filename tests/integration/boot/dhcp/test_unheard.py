@@ -3,28 +3,56 @@
 import socket
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from datetime import UTC, datetime
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from ipaddress import IPv4Address, IPv4Network
 
+import pytest
+
 from tests.integration.boot.wires import Host, at_home_in, cable, hosts, run
+from tinkbox.boot.dhcp.other_servers import discover
 from tinkbox.boot.dhcp.unheard import DhcpArrivals
+from tinkbox.model.vitals import Unheard
+from tinkbox.wire.dhcp.packets import encode
+from tinkbox.wire.dhcp.udp_frames import UdpFrame
+from tinkbox.wire.dhcp.udp_frames import encode as encode_frame
 
 NOW = datetime(2026, 11, 29, 12, tzinfo=UTC)
+DROP = ("INPUT", "-i", "lab", "-p", "udp", "-m", "multiport", "--dports", "67,68", "-j", "DROP")
+
+
+def question(number: int) -> bytes:
+    return encode(discover(number.to_bytes(9, "big")))
+
+
+QUESTION = UdpFrame(
+    source_mac=bytes.fromhex("0200000000aa"),
+    target_mac=b"\xff" * 6,
+    source=IPv4Address("0.0.0.0"),
+    target=IPv4Address("255.255.255.255"),
+    source_port=68,
+    target_port=67,
+    payload=question(1),
+)
 
 
 class Lab:
     """`look` is what is found; `asks` sends so many datagrams, and waits until they came in."""
 
-    def __init__(self, appliance: Host, ours: socket.socket, machine: socket.socket, sure: socket.socket) -> None:
+    def __init__(
+        self, appliance: Host, other: Host, ours: socket.socket, machine: socket.socket, sure: socket.socket
+    ) -> None:
         self.appliance = appliance
+        self._other = other
         self._ours = ours
         self._machine = machine
         self._sure = sure
         self._taken = 0
+        self._now = NOW
+        self._asked = 0
         self._arrivals = DhcpArrivals(
-            "lab", IPv4Address("172.30.0.1"), IPv4Network("172.30.0.0/24"), self._delivered, lambda: NOW
+            "lab", IPv4Address("172.30.0.1"), IPv4Network("172.30.0.0/24"), self._delivered, lambda: self._now
         )
-
         self._counting = self._arrivals.watching()
 
     def close(self) -> None:
@@ -38,15 +66,37 @@ class Lab:
                 return self._taken
             self._taken += 1
 
-    def asks(self, count: int, to: str = "255.255.255.255", port: int = 67) -> None:
+    def asks(self, count: int, to: str = "255.255.255.255", port: int = 67, payload: bytes = b"") -> None:
+        """So many questions, all different or with one `payload`."""
         for _ in range(count):
-            self._machine.sendto(b"?", (to, port))
+            self._asked += 1
+            self._machine.sendto(payload or question(self._asked), (to, port))
+        self._settle()
+
+    def sends(self, *frames: bytes) -> None:
+        """Frames as they are, of another host on the wire."""
+        with at_home_in(self._other.name), socket.socket(socket.AF_PACKET, socket.SOCK_RAW) as raw:
+            raw.bind(("eth0", 0))
+            for each in frames:
+                raw.send(each)
+        self._settle()
+
+    def _settle(self) -> None:
         self._machine.sendto(b"!", ("172.30.0.1", 60000))
         self._sure.recv(10)
 
+    def mac(self) -> bytes:
+        """The appliance's."""
+        mac: bytes = self._counting.getsockname()[4]
+        return mac
+
+    def found(self) -> Unheard | None:
+        self._now += timedelta(seconds=3)
+        return self._arrivals.look(self._counting)
+
     def look(self) -> int:
         """How many are missed."""
-        found = self._arrivals.look(self._counting)
+        found = self.found()
         return found.frames if found else 0
 
 
@@ -67,7 +117,7 @@ def lab() -> Iterator[Lab]:
                 ours.bind(("", 67))
                 sure.settimeout(30)
                 sure.bind(("172.30.0.1", 60000))
-                with closing(Lab(appliance, ours, asking, sure)) as made:
+                with closing(Lab(appliance, machine, ours, asking, sure)) as made:
                     yield made
 
 
@@ -79,27 +129,119 @@ def test_what_is_delivered_is_not_missed() -> None:
 
 
 def test_what_a_firewall_drops_is_missed_until_it_is_let_through() -> None:
-    rule = ("INPUT", "-i", "lab", "-p", "udp", "--dport", "67", "-j", "DROP")
     with lab() as made:
-        run(*made.appliance.command("iptables", "-A", *rule))
+        run(*made.appliance.command("iptables", "-A", *DROP))
         made.asks(2)
         assert made.look() == 0
-        made.asks(30)  # more than the socket that counts has room for
+        made.asks(2)
         assert made.look() == 0  # two are too few, and the others may be on their way to our socket
-        assert made.look() == 32
         made.asks(1, to="172.30.0.1")
-        assert (made.look(), made.look()) == (32, 33)
-        run(*made.appliance.command("iptables", "-D", *rule))
+        assert made.look() == 0  # four, which are not more than one look apart
+        assert made.look() == 5
+        run(*made.appliance.command("iptables", "-D", *DROP))
         made.asks(1)
         assert (made.look(), made.look()) == (0, 0)
 
 
-def test_what_is_for_others_or_for_other_ports_is_not_counted() -> None:
-    rule = ("INPUT", "-i", "lab", "-p", "udp", "-m", "multiport", "--dports", "67,68", "-j", "DROP")
+def test_the_last_packet_has_its_own_time_however_long_ago_it_was() -> None:
     with lab() as made:
-        run(*made.appliance.command("iptables", "-A", *rule))
-        made.asks(9, port=68)
-        with at_home_in(made.appliance.name), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as own:
-            for _ in range(9):
-                own.sendto(b"?", ("172.30.0.9", 67))
-        assert (made.look(), made.look(), made.look()) == (0, 0, 0)
+        run(*made.appliance.command("iptables", "-A", *DROP))
+        for _ in range(3):
+            made.asks(1)
+            made.found()
+        for _ in range(40):
+            found = made.found()
+        at = [NOW + timedelta(seconds=each) for each in (3, 9)]
+        assert found == Unheard(interface="lab", port=67, frames=3, since=at[0], until=at[1])
+
+
+def test_one_question_that_comes_again_and_again_is_not_enough() -> None:
+    with lab() as made:
+        run(*made.appliance.command("iptables", "-A", *DROP))
+        for _ in range(5):
+            made.asks(2, payload=question(1))
+            assert made.look() == 0
+        made.asks(1)
+        assert (made.look(), made.look()) == (0, 11)
+
+
+def test_questions_that_come_all_at_once_are_not_enough() -> None:
+    with lab() as made:
+        run(*made.appliance.command("iptables", "-A", *DROP))
+        made.asks(9)
+        assert [made.look() for _ in range(5)] == [0] * 5
+
+
+def test_what_is_for_others_or_for_other_ports_is_not_counted() -> None:
+    with lab() as made:
+        run(*made.appliance.command("iptables", "-A", *DROP))
+        for _ in range(3):
+            made.asks(9, port=68)
+            with at_home_in(made.appliance.name), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as own:
+                for _ in range(9):
+                    own.sendto(question(1), ("172.30.0.9", 67))
+            assert made.look() == 0
+        assert made.look() == 0
+
+
+def summed_wrong(number: int) -> bytes:
+    """A question whose UDP checksum is there, and wrong."""
+    octets = bytearray(encode_frame(replace(QUESTION, payload=question(number))))
+    octets[40:42] = b"\x12\x34"
+    return bytes(octets)
+
+
+@pytest.mark.parametrize(
+    ("source", "target"),
+    [
+        ("127.0.0.1", "172.30.0.1"),
+        ("127.0.0.1", "255.255.255.255"),
+        ("172.30.0.1", "172.30.0.1"),
+        ("172.30.0.1", "255.255.255.255"),
+        ("10.9.9.9", "255.255.255.255"),
+        ("172.30.0.255", "255.255.255.255"),
+        ("224.0.0.1", "172.30.0.1"),
+        ("255.255.255.255", "172.30.0.1"),
+        ("240.0.0.1", "172.30.0.1"),
+        ("0.0.0.0", "172.30.0.1"),
+        ("0.0.0.7", "172.30.0.1"),
+    ],
+)
+def test_packets_that_the_kernel_drops_whoever_sends_them_are_not_counted(source: str, target: str) -> None:
+    with lab() as made:
+        to = made.mac() if target == "172.30.0.1" else QUESTION.target_mac
+        forged = replace(QUESTION, source=IPv4Address(source), target=IPv4Address(target), target_mac=to)
+        run(*made.appliance.command("sysctl", "-qw", "net.ipv4.conf.lab.rp_filter=1"))
+        for number in range(4):
+            made.sends(*(encode_frame(replace(forged, payload=question(3 * number + each))) for each in range(3)))
+            assert made.look() == 0
+
+
+def test_damaged_packets_and_what_is_no_question_are_not_counted() -> None:
+    torn = encode_frame(QUESTION)[:-20]
+    header = bytearray(encode_frame(QUESTION))
+    header[24:26] = b"\x12\x34"
+    with lab() as made:
+        for number in range(4):
+            made.sends(torn, bytes(header), summed_wrong(number))
+            assert made.look() == 0
+        run(*made.appliance.command("iptables", "-A", *DROP))
+        for number in range(4):
+            made.sends(encode_frame(replace(QUESTION, payload=b"?" * (300 + number))))
+            assert made.look() == 0
+
+
+def test_the_questions_of_a_relay_beyond_the_network_are_counted_where_the_routes_let_them_in() -> None:
+    relayed = replace(QUESTION, source=IPv4Address("10.9.9.9"), target=IPv4Address("172.30.0.1"))
+    with lab() as made:
+        relayed = replace(relayed, target_mac=made.mac())
+        run(*made.appliance.command("sysctl", "-qw", "net.ipv4.conf.lab.rp_filter=1"))
+        run(*made.appliance.command("iptables", "-A", *DROP))
+        made.appliance.ip("route add 10.9.9.0/24 via 172.30.0.9 dev lab")
+        for number in range(4):
+            made.sends(encode_frame(replace(relayed, payload=question(number))))
+            missed = made.look()
+        assert missed == 3
+        made.appliance.ip("route del 10.9.9.0/24 via 172.30.0.9 dev lab")
+        made.sends(encode_frame(relayed))
+        assert [made.look(), made.look()] == [4, 4], "the filter of the routes has it now"

@@ -136,6 +136,30 @@ async def test_the_appliance_alone_is_looked_at_for_what_concerns_everybody(worl
     assert await world.rules() == [("", "OtherServer"), ("", "NoOsie")]
 
 
+async def test_a_machine_of_ours_in_whose_name_addresses_are_offered_is_named_and_suspect_while_it_is_in_touch(
+    world: World,
+) -> None:
+    box = world.box
+    worker = await box.machine(1)
+    his = MacAddress(mac(1))
+    world.rivals = (replace(OTHER, mac=his),)
+    (told,) = (await world.examiner.examine()).diagnoses[:1]
+    assert (told.rule, told.gravity) == ("OtherServer", Gravity.FAULT)
+    assert f"{his} of machine {box.machines.known.name(worker) or worker}" in told.remedy
+    box.machines.progress.heard(worker)
+    told = next(each for each in (await world.examiner.examine()).diagnoses if each.rule == "OtherServer")
+    assert told.gravity is Gravity.SUSPECT
+    box.clock.forward(61)
+    told = next(each for each in (await world.examiner.examine()).diagnoses if each.rule == "OtherServer")
+    assert told.gravity is Gravity.FAULT
+    world.asks(his)
+    told = next(each for each in (await world.examiner.examine()).diagnoses if each.rule == "OtherServer")
+    assert told.gravity is Gravity.FAULT, "any host can ask in its name"
+    box.machines.progress.saw(his, Stage.KERNEL)
+    told = next(each for each in (await world.examiner.examine()).diagnoses if each.rule == "OtherServer")
+    assert told.gravity is Gravity.SUSPECT, "its OSIE boots"
+
+
 async def test_a_machine_that_is_called_as_the_mac_of_another_is_hides_neither(world: World) -> None:
     box = world.box
     worker = await box.machine(1)
@@ -325,10 +349,15 @@ async def test_a_fault_of_the_appliance_is_the_first_line_wherever_the_machine_i
         assert state is not None
         return {first.cause, of_flow.cause, state.cause, rounds.of_machines()[mac(1)].cause, rounds.cause(flow)}
 
-    assert await told() == {"Its boot stands still: the last that was seen of it is that it asked for an address."}
+    still = {"Its boot stands still: the last that was seen of it is that it asked for an address."}
+    assert await told() == still
     world.measured = Vitals(at=box.clock(), attachments=(replace(up, up=False),))
+    assert await told() == still, "it stood still before"
+    box.clock.forward(20)
+    world.asks(mac(1))
+    box.clock.forward(100)
     assert await told() == {"The appliance's interface eth1 is down: no machine on it can reach the appliance."}
-    assert await world.rules() == [("", "InterfaceDown")], "of all it is told once"
+    assert [each.rule for each in (await examiner.examine()).diagnoses] == ["InterfaceDown"], "of all it is told once"
     assert (await examiner.examine(mac(1))).appliance == (), "and not beside itself"
 
 

@@ -7,18 +7,22 @@ from pathlib import Path
 
 import pytest
 
-from tests.integration.engine.appliance import HELLO, RELAY, Appliance, appliance, hardware, mac
+from tests.integration.engine.appliance import HELLO, RELAY, Appliance, address, appliance, hardware, mac
 from tests.integration.engine.doctor.test_examiner import World
 from tinkbox import __version__
 from tinkbox.engine.doctor.doctor import work_rules
 from tinkbox.engine.doctor.examiner import FULL_LOOKS
+from tinkbox.engine.doctor.rules.kernel import MOST_DISKS
+from tinkbox.engine.timeline.syslog import LINES_READ
 from tinkbox.model.boot import Stage
 from tinkbox.model.diagnosis import Diagnosis, Gravity
 from tinkbox.model.documents.hardware import parse_hardware
-from tinkbox.model.errors import Conflict, NotFound
+from tinkbox.model.errors import Conflict, NotFound, Unavailable
+from tinkbox.model.images.mirrors import MirrorFault, MirrorTrouble
 from tinkbox.model.reasons import Reason
 from tinkbox.model.services import APPLIANCE, Phase, Standing
 from tinkbox.model.session import TicketRefusal
+from tinkbox.model.vitals import Vitals
 from tinkbox.model.workflow import State
 from tinkbox.wire.messages.worker import Hello
 from tinkbox.wire.syslog import Message, Severity
@@ -117,6 +121,14 @@ async def test_a_workflow_that_goes_on_at_another_machine_waits_for_that(world: 
     assert work == {}, "it stands at the other machine"
 
 
+async def test_what_the_workflow_before_it_waits_for_is_told_as_well(world: World) -> None:
+    box, _ = world.box, await world.box.machine(1)
+    await box.machine(2)
+    await box.workflow(RELAY, a=2, b=1)
+    second = await box.workflow(RELAY, a=1, b=1)
+    assert (await waits(world, second)).endswith("first; that one waits for machine-2, never seen")
+
+
 async def test_a_missing_image_is_a_fault_of_the_workflow_before_anything_asks_for_it(world: World) -> None:
     box, _ = world.box, await world.box.machine(1)
     del box.registry["tools/second:v1"]
@@ -174,6 +186,34 @@ async def test_a_failed_workflow_is_never_beside_nothing_wrong(world: World) -> 
     box.clock.forward(86_401)
     assert await world.rules() == []
     assert await told(world, flow) == [("WorkflowFailed", Gravity.SUSPECT)]
+
+
+async def test_the_state_of_a_workflow_whose_image_did_not_come_names_the_mirror_that_is_away(world: World) -> None:
+    box, worker = world.box, await world.box.machine(1)
+    box.registry["quay.io/tools/wipe:v1"] = "sha256:wipe"
+    flow = await box.workflow(HELLO.replace("image: hello-world", "image: quay.io/tools/wipe:v1"))
+    await box.session(worker)
+    offer = await box.offer(worker)
+    assert offer is not None
+    away = MirrorTrouble(
+        host="quay.io",
+        url="http://mirror.lab.example:5000",
+        fault=MirrorFault.REFUSED,
+        why="Connection refused",
+        since=box.clock(),
+        at=box.clock(),
+        looked=True,
+    )
+    pull = Reason.IMAGE_PULL_FAILED
+    await box.report(worker, offer, State.FAILED, reason=pull.value, message="HTTP 424", hint=pull.hint)
+    assert await told(world, flow) == [("WorkflowFailed", Gravity.FAULT)]
+    world.measured = Vitals(at=box.clock(), mirrors=(away,))
+    assert await told(world, flow) == [("MirrorAway", Gravity.FAULT), ("WorkflowFailed", Gravity.FAULT)]
+    wrong = await world.examiner.diagnosis_of(flow)
+    assert wrong is not None
+    assert (wrong.rule, wrong.workflow) == ("MirrorAway", flow)
+    survey = (await world.examiner.examine()).diagnoses
+    assert [each.rule for each in survey] == ["MirrorAway", "WorkflowFailed"], "the mirror once"
 
 
 async def test_the_state_of_an_action_that_runs_names_no_suspicion_about_the_boot_before(world: World) -> None:
@@ -255,6 +295,35 @@ async def test_what_syslog_says_of_a_running_action_is_its_diagnosis_with_whose_
     assert wrong is not None
     assert (wrong.rule, wrong.gravity) == ("DiskErrors", Gravity.FAULT)
     assert wrong.cause.startswith("The disk sda has errors")
+
+
+async def test_what_was_said_while_the_worker_worked_on_is_not_why_it_fell_silent(world: World) -> None:
+    box, worker = world.box, await world.box.machine(1)
+    flow = await box.workflow()
+    world.asks(mac(1))
+    await box.session(worker)
+    assert await box.offer(worker) is not None
+    box.clock.forward(5)
+    text = "Out of memory: Killed process 77 (dd)"
+    box.syslog.said(mac(1), Message(facility=0, severity=Severity.ERROR, program="kernel", text=text))
+    for each in range(2 * LINES_READ):
+        storm = Message(
+            facility=0, severity=Severity.ERROR, program="kernel", text=f"I/O error, dev vd{each}, sector 1"
+        )
+        box.syslog.said(mac(1), storm)
+    box.clock.forward(100)
+    box.machines.progress.heard(worker)
+    for silent in (25, 600):
+        box.clock.forward(silent)
+        wrong = await world.examiner.diagnosis_of(flow)
+        assert wrong is not None
+        assert wrong.rule == "SilentWorker"
+        every = (await world.examiner.examine_either(flow)).diagnoses
+        assert [each.rule for each in every if each.gravity is Gravity.FAULT] == ["SilentWorker"][: silent == 600]
+        memory = next(each for each in every if each.rule == "OutOfMemory")
+        assert (memory.gravity, memory.leads) == (Gravity.SUSPECT, False)
+        assert "its worker was in touch all the same" in memory.evidence[-1]
+        assert len([each for each in every if each.rule == "DiskErrors"]) == MOST_DISKS
 
 
 async def test_a_key_means_a_machine_or_a_workflow_and_never_both(world: World) -> None:
@@ -418,6 +487,53 @@ async def test_what_other_workers_were_refused_before_is_no_diagnosis_of_what_ru
     assert await box.offer(worker) is not None
     assert await world.examiner.diagnosis_of(flow) is None
     assert ("TicketRefused", Gravity.SUSPECT) in await told(world, flow)
+
+
+async def test_second_host_at_the_address_of_a_worker_is_named_and_is_suspect_once_the_worker_is_back(
+    world: World,
+) -> None:
+    box, worker, here = world.box, await world.box.machine(1), address(1)
+    await box.machine(2)
+    box.neighbours[here] = mac(1)
+    world.asks(mac(1))
+    flow = await box.workflow()
+    secret = await box.session(worker, address=here)
+    assert await box.offer(worker) is not None
+    for _ in range(3):
+        box.clock.forward(12)
+        box.neighbours[here] = mac(2)
+        with pytest.raises(Unavailable, match="not that of the machine"):
+            box.machines.authenticate(secret, "", here)
+    refused, silent = (await world.examiner.examine_workflow(flow)).diagnoses
+    assert (silent.rule, silent.gravity) == ("SilentWorker", Gravity.FAULT)
+    assert f"two hosts have the address {here}, and {mac(2)}" in silent.cause
+    assert "machine-2 answers for it" in silent.cause
+    assert (refused.rule, refused.gravity) == ("TicketRefused", Gravity.FAULT)
+    assert refused.cause.startswith(f"Two hosts have the address {here}: {mac(2)}")
+    assert "machine-2 answered for it beside this machine" in refused.cause
+    box.neighbours[here] = mac(1)
+    box.clock.forward(3)
+    box.machines.authenticate(secret, "", here)
+    box.machines.progress.heard(worker)
+    assert await told(world, flow) == [("TicketRefused", Gravity.SUSPECT)]
+    assert await world.examiner.diagnosis_of(flow) is None
+
+
+async def test_boot_that_stands_still_is_harmless_once_its_workflow_was_canceled(world: World) -> None:
+    box, _ = world.box, await world.box.machine(1)
+    flow = await box.workflow()
+    world.asks(mac(1))
+    for stage in (Stage.OFFERED, Stage.LEASED, Stage.SCRIPT):
+        box.machines.progress.saw(mac(1), stage)
+    box.clock.forward(120)
+
+    async def found() -> list[tuple[str, Gravity]]:
+        return [(each.rule, each.gravity) for each in (await world.examiner.examine(mac(1))).diagnoses]
+
+    assert await found() == [("Stalled", Gravity.SUSPECT)]
+    await box.workflows.cancel(flow)
+    assert await found() == [("Stalled", Gravity.HARMLESS)]
+    assert [each.rule for each in await world.examiner.round() if each.machine] == []
 
 
 async def test_the_faults_of_the_appliance_are_told_beside_those_of_a_machine_and_a_workflow(world: World) -> None:

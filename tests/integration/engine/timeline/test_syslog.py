@@ -4,13 +4,22 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 
 import pytest
 
 from tests.integration.engine.appliance import Clock, mac
 from tests.integration.store.stores import opened_store
-from tinkbox.engine.timeline.syslog import BURST, LINES_PER_SECOND, Syslog
+from tinkbox.engine.timeline.syslog import (
+    BURST,
+    DISKS_TOLD,
+    FIRST_TOLD,
+    KERNEL_LINES,
+    LINES_PER_SECOND,
+    NEWEST_TOLD,
+    Syslog,
+)
 from tinkbox.model.errors import Unavailable
 from tinkbox.model.hardware import MacAddress
 from tinkbox.store.database import Store, UseCase
@@ -201,3 +210,64 @@ async def test_nothing_is_kept_of_a_machine_that_was_forgotten_meanwhile(bench: 
     bench.seen.discard(mac(1))
     await bench.syslog.save()
     assert await bench.texts(1, 2) == ["another"]
+
+
+TROUBLE = (
+    "Out of memory: Killed process 412 (tail) total-vm:809344kB, anon-rss:805376kB",
+    "I/O error, dev sda, sector 1",
+    "bnx2 0000:02:00.0: firmware: failed to load bnx2/bnx2-mips-09.fw (-2)",
+    "CPU3: Core temperature above threshold, cpu clock throttled (total events = 12)",
+    "mce: [Hardware Error]: CPU 2: Machine Check: 0 Bank 5: bea0000000000108",
+    "INFO: task dd:1234 blocked for more than 120 seconds.",
+    "Kernel panic - not syncing: Fatal exception",
+)
+
+
+async def of_kernel(bench: Bench, since: datetime, until: datetime | None = None) -> list[str]:
+    return [each.text for each in await bench.syslog.of_kernel([mac(1)], since, until)]
+
+
+@pytest.mark.parametrize("saves", [False, True])
+async def test_a_storm_drives_out_nothing_else_that_the_kernel_told_of(bench: Bench, saves: bool) -> None:
+    since = bench.clock.now
+    bench.say(1, "Linux version 6.1", *TROUBLE)
+    for begin in range(0, 5_000, 500):
+        bench.say(1, *(f"I/O error, dev vd{each}, sector 1" for each in range(begin, begin + 500)))
+        bench.clock.forward(10)
+        if saves:
+            await bench.syslog.save()
+    said = await of_kernel(bench, since)
+    assert said[: len(TROUBLE)] == [*TROUBLE]
+    assert said[len(TROUBLE) :][: DISKS_TOLD - 1] == [
+        f"I/O error, dev vd{each}, sector 1" for each in range(DISKS_TOLD - 1)
+    ]
+    assert len(said) == len(TROUBLE) + DISKS_TOLD - 1 + KERNEL_LINES
+
+
+async def test_of_each_kind_of_trouble_the_first_and_newest_lines_are_kept(bench: Bench) -> None:
+    since = bench.clock.now
+    bench.say(1, *(f"I/O error, dev sda, sector {each}" for each in range(20)))
+    bench.say(1, *["something else"] * 2 * KERNEL_LINES)
+    said = [each for each in await of_kernel(bench, since) if each != "something else"]
+    kept = [*range(FIRST_TOLD), *range(20 - NEWEST_TOLD, 20)]
+    assert said == [f"I/O error, dev sda, sector {each}" for each in kept]
+
+
+async def test_trouble_before_an_action_leaves_room_for_that_of_the_action(bench: Bench) -> None:
+    bench.say(1, *(f"I/O error, dev vd{each}, sector 1" for each in range(DISKS_TOLD)))
+    bench.clock.forward(10)
+    since = bench.clock.now
+    assert await of_kernel(bench, since) == []
+    bench.say(1, TROUBLE[1])
+    until = bench.clock.now
+    bench.clock.forward(10)
+    bench.say(1, "afterwards", TROUBLE[0], *["something else"] * 2 * KERNEL_LINES)
+    assert (await of_kernel(bench, since))[:2] == [TROUBLE[1], TROUBLE[0]]
+    assert await of_kernel(bench, since, until) == [TROUBLE[1]]
+
+
+async def test_trouble_of_machines_that_are_no_more_is_forgotten(bench: Bench) -> None:
+    bench.say(1, *TROUBLE)
+    bench.seen = {mac(2)}
+    bench.say(2, "x")
+    assert not bench.syslog._troubles

@@ -82,15 +82,15 @@ def test_a_clean_bill_says_what_it_rests_on_and_what_was_not_examined(
         ],
         unexamined=[
             {"what": "other DHCP servers", "why": "no right to ask"},
-            {"what": "12 other machines", "why": "not seen for a day, and no workflow needs them"},
+            {"what": "12 other machines", "why": "never seen or not for a day, and no workflow needs them"},
         ],
     )
     assert tinkbox("doctor").out == (
         "Nothing wrong was found (2026-11-21 03:00:00 UTC).\n"
         "Examined: the appliance (disk, OSIE, limits), 40 machines by what was seen of them, 3 workflows\n"
         "  under way.\n"
-        "Not examined: other DHCP servers (no right to ask); 12 other machines (not seen for a day, and no\n"
-        "  workflow needs them).\n"
+        "Not examined: other DHCP servers (no right to ask); 12 other machines (never seen or not for a day,\n"
+        "  and no workflow needs them).\n"
     )
 
 

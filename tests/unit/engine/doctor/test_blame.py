@@ -1,20 +1,21 @@
 """The appliance's own faults in the place of the symptoms that they cause."""
 
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from ipaddress import IPv4Address, IPv4Network
 
 import pytest
 
 from tests.unit.engine.boot_story import BEGIN, KNOWN, MAC, answered, appliance, asked, case, failed, fetched, seen
 from tests.unit.engine.doctor.rules.test_silence import WORK
-from tinkbox.engine.doctor.case import ON_APPLIANCE, AwaitedService, Case
+from tinkbox.engine.doctor.case import ON_APPLIANCE, AwaitedService, Case, Work
 from tinkbox.engine.doctor.doctor import diagnose, faults, first_line, work_rules
 from tinkbox.model.boot import Asker, Silence, Stage, Step, StepError
 from tinkbox.model.diagnosis import Diagnosis, Gravity
 from tinkbox.model.engine_trouble import EngineFault, EngineTrouble
 from tinkbox.model.hardware import Interface
 from tinkbox.model.host_vitals import HostVitals, LinkSettings, RefusedReplies, StrayRoute, TakenAddress
+from tinkbox.model.images.mirrors import MirrorFault, MirrorTrouble
 from tinkbox.model.leases import Subnet
 from tinkbox.model.netboot import Netboot, OwnOsie
 from tinkbox.model.reasons import Reason
@@ -114,7 +115,7 @@ def test_a_loop_is_read_after_what_says_why_it_goes_on() -> None:
         (shut("tcp", 80, "HTTP"), LOADED, "PortShut"),
         (shut("tcp", 80, "HTTP"), [*LOADED, asked(5, Asker.IPXE), *answered(6)], "PortShut"),
         (shut("udp", 514, "syslog"), SENT, "SilentOsie"),
-        (vitals(unheard=(Unheard(interface="eth1", port=67, frames=3, since=BEGIN),)), [], "PortUnheard"),
+        (vitals(unheard=(Unheard(interface="eth1", port=67, frames=3, since=BEGIN, until=BEGIN),)), [], "PortUnheard"),
         (vitals(attachments=(replace(UP, index=8, bound=7),)), LOADED, "InterfaceRecreated"),
         (vitals(attachments=(replace(UP, carrier=False),)), LOADED, "NoCarrier"),
         (vitals(refused_write="no space left", refused_since=BEGIN), SENT, "WriteRefused"),
@@ -130,6 +131,29 @@ def test_a_fault_is_blamed_for_what_the_machine_needs_next_and_for_nothing_else(
     found = first_line(beside(measured, *sightings))
     assert found is not None
     assert found.rule == told
+
+
+@pytest.mark.parametrize(
+    ("began", "told"),
+    [(None, "PortShut"), (-60, "PortShut"), (40, "PortShut"), (49, "SilentLoader"), (272, "SilentLoader")],
+)
+def test_a_fault_that_began_when_the_machine_stood_still_already_is_not_blamed(began: int | None, told: str) -> None:
+    """The loader, which arrived after 3 s, has 45 s to ask for its script."""
+    since = BEGIN + timedelta(seconds=began) if began is not None else None
+    own = faults(appliance(vitals=shut("tcp", 80, "HTTP")))
+    dated = tuple(replace(each, stops=replace(each.stops, since=since)) for each in own)
+    assert rules(diagnose(case(*LOADED, after=300, faults=dated))) == [told]
+    later = BEGIN + timedelta(seconds=200)
+    (unseen,) = diagnose(
+        case(
+            *LOADED,
+            after=1500,
+            faults=faults(appliance(vitals=vitals(attachments=(DOWN,)))),
+            waited_since=later,
+            heard_at=BEGIN,
+        )
+    )
+    assert unseen.rule == "InterfaceDown"
 
 
 @pytest.mark.parametrize(
@@ -226,3 +250,92 @@ def test_what_was_seen_of_the_boot_before_a_running_action_leads_nowhere_while_i
     led = first_line(diagnose(silent))
     assert led is not None
     assert led.rule == "NoProgram"
+
+
+MIRROR = MirrorTrouble(
+    host="quay.io",
+    url="http://mirror.lab.example:5000",
+    fault=MirrorFault.REFUSED,
+    why="mirror.lab.example:5000 cannot be asked for /v2/: Connection refused",
+    since=BEGIN,
+    at=BEGIN + timedelta(seconds=30),
+    looked=True,
+)
+NOT_FETCHED = replace(
+    WORK,
+    state=State.FAILED,
+    action_state=State.FAILED,
+    reason=Reason.IMAGE_PULL_FAILED.value,
+    hint=Reason.IMAGE_PULL_FAILED.hint,
+    image="quay.io/tools/wipe:v1",
+    ended_at=BEGIN + timedelta(seconds=10),
+)
+
+
+def after_a_pull(work: Work, *troubles: MirrorTrouble) -> tuple[Diagnosis, ...]:
+    own = faults(appliance(vitals=vitals(mirrors=troubles)))
+    return diagnose(replace(case(after=60), mac=MAC, work=work, faults=own), work_rules())
+
+
+@pytest.mark.parametrize("pulled", [BEGIN, None])
+def test_a_workflow_that_failed_for_want_of_an_image_is_told_behind_the_mirror_that_is_away(
+    pulled: datetime | None,
+) -> None:
+    found = after_a_pull(NOT_FETCHED, replace(MIRROR, pulled_at=pulled))
+    assert [(each.rule, each.gravity) for each in found] == [
+        ("MirrorAway", Gravity.FAULT),
+        ("WorkflowFailed", Gravity.FAULT),
+    ]
+    assert first_line(found) is found[0]
+    assert found[0].workflow == WORK.id
+    assert found[0].cause.startswith("The mirror of quay.io, mirror.lab.example:5000, refuses connections: ")
+    assert rules(after_a_pull(NOT_FETCHED)) == ["WorkflowFailed"]
+
+
+def test_what_was_seen_of_the_boot_before_does_not_acquit_the_mirror() -> None:
+    own = faults(appliance(vitals=vitals(mirrors=(replace(MIRROR, since=BEGIN + timedelta(seconds=400)),))))
+    work = replace(NOT_FETCHED, ended_at=BEGIN + timedelta(seconds=450))
+    found = diagnose(replace(case(*SENT, after=500), work=work, faults=own), work_rules())
+    assert rules(found) == ["MirrorAway", "WorkflowFailed"]
+
+
+@pytest.mark.parametrize(
+    ("image", "host"),
+    [
+        ("alpine", "docker.io"),
+        ("index.docker.io/tools/wipe", "docker.io"),
+        ("lab.example:5000/wipe@sha256:" + "a" * 64, "lab.example_5000"),
+    ],
+)
+def test_the_mirror_of_an_image_is_the_one_that_the_appliance_asks(image: str, host: str) -> None:
+    failed_work = replace(NOT_FETCHED, image=image)
+    assert rules(after_a_pull(failed_work, MIRROR)) == ["WorkflowFailed"]
+    assert rules(after_a_pull(failed_work, MIRROR, replace(MIRROR, host=host))) == ["MirrorAway", "WorkflowFailed"]
+
+
+@pytest.mark.parametrize(
+    "work",
+    [
+        replace(NOT_FETCHED, image="ghcr.io/tools/wipe:v1"),
+        replace(NOT_FETCHED, image="tools/wipe:v1"),
+        replace(NOT_FETCHED, image="No Image"),
+        replace(NOT_FETCHED, image=""),
+        replace(NOT_FETCHED, ended_at=BEGIN - timedelta(seconds=1)),
+        replace(NOT_FETCHED, reason=Reason.IMAGE_NOT_FOUND.value, hint=Reason.IMAGE_NOT_FOUND.hint),
+        replace(NOT_FETCHED, hint="an action's own"),
+        replace(NOT_FETCHED, reason="NonZeroExit", hint=Reason.NON_ZERO_EXIT.hint),
+    ],
+)
+def test_a_mirror_is_not_blamed_for_what_it_has_not_or_for_what_failed_before(work: Work) -> None:
+    assert rules(after_a_pull(work, MIRROR)) == ["WorkflowFailed"]
+
+
+def test_a_mirror_is_not_blamed_for_an_image_that_is_not_here() -> None:
+    missing = replace(WORK, state=State.PENDING, images=("image quay.io/tools/wipe:v1 is not in the registry",))
+    assert rules(after_a_pull(missing, MIRROR)) == ["ImageMissing"]
+
+
+def test_folders_that_cannot_be_used_now_are_not_blamed_for_a_failure_of_then() -> None:
+    own = faults(appliance(vitals=vitals(registry="the folder is gone")))
+    found = diagnose(replace(case(after=60), mac=MAC, work=NOT_FETCHED, faults=own), work_rules())
+    assert rules(found) == ["WorkflowFailed"]

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tinkbox.wire.dhcp.udp_frames import UdpFrame, decode, encode
+from tinkbox.wire.dhcp.udp_frames import UdpFrame, decode, encode, is_sound
 
 FRAME = UdpFrame(
     source_mac=bytes.fromhex("020000000001"),
@@ -58,3 +58,28 @@ def test_noise_raises_nothing(noise: bytes, kept: int) -> None:
 def test_whatever_is_sent_is_read_again(payload: bytes, port: int) -> None:
     frame = replace(FRAME, payload=payload, source_port=port)
     assert decode(encode(frame)) == frame
+
+
+# The same with UDP's checksum, of five octets as payload.
+SUMMED = OCTETS[:40] + bytes.fromhex("bb7b") + OCTETS[42:]
+
+
+def test_a_frame_is_sound_with_a_right_checksum_or_without_one() -> None:
+    assert is_sound(OCTETS, summed=True)
+    assert is_sound(SUMMED, summed=True)
+    assert is_sound(SUMMED + bytes(14), summed=True), "Ethernet pads"
+
+
+def test_a_damaged_frame_is_not_sound() -> None:
+    for at in range(14, len(SUMMED)):
+        damaged = bytearray(SUMMED)
+        damaged[at] ^= 0x01
+        if decode(bytes(damaged)) is not None:
+            assert not is_sound(bytes(damaged), summed=True), at
+    assert not is_sound(SUMMED[:-1], summed=True), "its end is missing"
+
+
+def test_the_checksum_that_a_card_is_to_make_says_nothing_yet() -> None:
+    unmade = OCTETS[:40] + bytes.fromhex("1234") + OCTETS[42:]
+    assert not is_sound(unmade, summed=True)
+    assert is_sound(unmade, summed=False)

@@ -11,7 +11,7 @@ from tinkbox.model.diagnosis import Gravity
 from tinkbox.model.duration import show_duration
 from tinkbox.model.sizes import show_size
 from tinkbox.model.text import counted, one_line
-from tinkbox.model.vitals import Attachment, Memory
+from tinkbox.model.vitals import AGREES, Attachment, Memory
 
 # Lines of evidence of one finding; the rest is counted.
 _MOST: Final = 8
@@ -20,8 +20,6 @@ _LONGEST: Final = 300  # letters of what others say
 # Less available memory is little, of a host with much of it and with little; half of it is a fault.
 _LITTLE_MEMORY: Final = 256 << 20
 _LITTLE_SHARE: Final = 20
-# Clocks that differ by less agree.
-_AGREES: Final = timedelta(seconds=10)
 _FAR_OFF: Final = timedelta(minutes=5)
 
 
@@ -125,8 +123,8 @@ def port_unheard(case: Case) -> Iterator[Finding]:
             cause=f"The appliance's host drops what machines on {each.interface} send to UDP port {each.port} before tinkbox gets it: most likely its "
             "own firewall.",
             evidence=(
-                f"{moment(each.since)} to {moment(case.now)} {each.frames} packets for port {each.port} came in on {each.interface}",
-                "none of them was delivered to tinkbox, which listens there",
+                f"{moment(each.since)} to {moment(each.until)} {each.frames} packets for port {each.port} came in on {each.interface}",
+                "nothing was delivered to tinkbox since, which listens there",
             ),
             remedy=f"`sudo nft list ruleset` and `sudo iptables-save` show the rules. `sudo iptables -I INPUT -i {each.interface} -p udp "
             f"--dport {each.port} -j ACCEPT` opens the port; with ufw `sudo ufw allow in on {each.interface} to any port {each.port} proto "
@@ -201,7 +199,7 @@ def clock_jumped(case: Case) -> Iterator[Finding]:
 def clock_behind(case: Case) -> Iterator[Finding]:
     """The appliance's clock is earlier than what the appliance wrote down before."""
     newest = case.vitals.clock.newest if case.vitals and case.vitals.clock else None
-    if newest is None or newest - case.now <= _AGREES:
+    if newest is None or newest - case.now <= AGREES:
         return
     yield Finding(
         gravity=Gravity.FAULT,
@@ -218,14 +216,14 @@ def clock_behind(case: Case) -> Iterator[Finding]:
 def clock_off(case: Case) -> Iterator[Finding]:
     """The appliance's clock differs from its time server's."""
     clock = case.vitals.clock if case.vitals else None
-    if clock is None or clock.offset is None or abs(clock.offset) < _AGREES:
+    if clock is None or clock.offset is None or not clock.is_off:
         return
     direction = "ahead of" if clock.offset > timedelta() else "behind"
     yield Finding(
         gravity=Gravity.FAULT if abs(clock.offset) >= _FAR_OFF else Gravity.SUSPECT,
         cause=f"The appliance's clock is {show_duration(clock.offset.total_seconds())} {direction} its time server: machines get their time "
         "from the appliance.",
-        evidence=(f"{moment(case.now)} by the clock here, when {clock.source} was asked",),
+        evidence=(f"{moment(clock.asked_at or case.now)} by the clock here, when {clock.source} was asked",),
         remedy="`timedatectl set-ntp true` has the clock kept, `timedatectl timesync-status` or `chronyc tracking` shows why it is not.",
     )
 

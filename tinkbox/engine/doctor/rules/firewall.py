@@ -1,10 +1,10 @@
 """The doctor's rules about this host's own firewall: what it drops on the way in and out, and what it diverts."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-from tinkbox.engine.doctor.case import Case, Finding, Stops, duties_of, moment
+from tinkbox.engine.doctor.case import Case, Duty, Finding, Stops, duties_of, moment
 from tinkbox.model.diagnosis import Gravity
 from tinkbox.model.host_vitals import HostVitals, RefusedReplies
 from tinkbox.model.text import counted
@@ -28,19 +28,37 @@ _PUBLISHERS: Final = (
 )
 
 
+def _stops(case: Case, asked: Iterable[str], interface: str) -> Stops | None:
+    """What is stopped where what is asked by these names is; None: machines boot all the same.
+
+    Port 4011 is for firmware that has its address of another server.
+    """
+    duties = duties_of(asked) - ({Duty.PXE} if case.gives_addresses else set())
+    return Stops(duties=duties, interface=interface) if duties else None
+
+
+def _gravity(stops: Stops | None) -> Gravity:
+    return Gravity.FAULT if stops is not None else Gravity.SUSPECT
+
+
+def _beside(stops: Stops | None) -> str:
+    return "" if stops is not None else ", which no machine needs to boot"
+
+
 def port_shut(case: Case) -> Iterator[Finding]:
     """Ports that this host's own firewall keeps machines from: those that one rule or policy shuts are told together."""
     by_cause: dict[tuple[str, str, str], list[ShutPort]] = {}
     for each in case.vitals.shut_ports if case.vitals else ():
         by_cause.setdefault((each.interface, each.firewall, each.why), []).append(each)
     for (interface, _, why), shut in by_cause.items():
+        stops = _stops(case, (each.asked for each in shut), interface)
         yield Finding(
-            gravity=Gravity.FAULT,
-            cause=f"The appliance's own firewall drops what machines on {interface} send to {_named(shut)}.",
+            gravity=_gravity(stops),
+            cause=f"The appliance's own firewall drops what machines on {interface} send to {_named(shut)}{_beside(stops)}.",
             evidence=(f"{moment(case.now)} {why}",),
             remedy=_letting(shut),
             subject=f"{interface} {why}",
-            stops=Stops(duties=duties_of(each.asked for each in shut), interface=interface),
+            stops=stops,
         )
 
 
@@ -49,14 +67,16 @@ def port_taken(case: Case) -> Iterator[Finding]:
     for each in case.vitals.taken_ports if case.vitals else ():
         publisher = next((known for known in _PUBLISHERS if known[0].search(each.chain)), None)
         by = f" ({publisher[1]} has that port)" if publisher else ""
+        stops = _stops(case, [each.asked], each.interface)
+        beside = f"{_beside(stops)}," if _beside(stops) else ""
         yield Finding(
-            gravity=Gravity.FAULT,
-            cause=f"What machines on {each.interface} send to {each.protocol.upper()} port {each.port} ({each.asked}) does not reach "
+            gravity=_gravity(stops),
+            cause=f"What machines on {each.interface} send to {each.protocol.upper()} port {each.port} ({each.asked}){beside} does not reach "
             f"tinkbox: the appliance's host diverts it to {_target(each)}{by}.",
             evidence=(f"{moment(case.now)} {each.why}",),
             remedy=_giving_back(each, publisher[2].format(port=each.port, protocol=each.protocol) if publisher else ""),
             subject=f"{each.interface} {each.protocol} {each.port}",
-            stops=Stops(duties=duties_of([each.asked]), interface=each.interface),
+            stops=stops,
         )
 
 
@@ -88,25 +108,27 @@ def replies_refused(case: Case) -> Iterator[Finding]:
     for (interface, _, why), ports in by_cause.items():
         whats = sorted({each.asked for each in ports})
         known = [refused.pop((interface, each)) for each in whats if (interface, each) in refused]
+        stops = _stops(case, whats, interface)
         yield Finding(
-            gravity=Gravity.FAULT,
+            gravity=_gravity(stops),
             cause=f"The appliance's host does not let {_listed(whats)} replies out on {interface}: its own firewall drops them, so machines get "
             "no answer.",
             evidence=(*(_times(case, each) for each in known), f"{moment(case.now)} {why}"),
             remedy=_letting(ports),
             subject=f"{interface} {whats[0]}",
-            stops=Stops(duties=duties_of(whats), interface=interface),
+            stops=stops,
         )
     for each in refused.values():
+        stops = _stops(case, [each.what], each.interface)
         yield Finding(
-            gravity=Gravity.FAULT,
+            gravity=_gravity(stops),
             cause=f"The appliance's host does not let {each.what} replies out on {each.interface}, most likely by its own firewall: machines "
             "get no answer.",
             evidence=(_times(case, each),),
             remedy="`sudo iptables -S OUTPUT` and `sudo nft list ruleset` show the rules for what goes out. Take the one away that drops it, "
             f"or put one before it: `sudo iptables -I OUTPUT -o {each.interface} -j ACCEPT`.",
             subject=f"{each.interface} {each.what}",
-            stops=Stops(duties=duties_of([each.what]), interface=each.interface),
+            stops=stops,
         )
 
 

@@ -6,6 +6,7 @@ from ipaddress import IPv4Address
 from typing import Final
 
 from tinkbox.engine.doctor.case import REACHING, Case, Duty, Finding, Stops, moment
+from tinkbox.engine.doctor.rules.network import SEVERAL_PORTS, whose
 from tinkbox.model.diagnosis import Gravity
 from tinkbox.model.hardware import MacAddress
 from tinkbox.model.host_vitals import MOST_APPLIANCES, HostVitals, StrayRoute
@@ -29,13 +30,15 @@ def address_taken(case: Case) -> Iterator[Finding]:
         answered.setdefault((each.interface, each.address), []).append(each.mac)
     for (interface, address), macs in answered.items():
         newest, others = macs[-1], len(macs) - 1
+        known = [each for each in macs if each in case.hosts]
+        doubted = all(case.in_touch(each) for each in macs)
         who = (
-            f"Another host ({newest}) has"
+            f"Another host ({case.named(newest)}) has"
             if not others
-            else f"Other hosts ({newest} and {counted(others, 'other')}) have"
+            else f"Other hosts ({case.named(newest)} and {counted(others, 'other')}) have"
         )
         yield Finding(
-            gravity=Gravity.FAULT,
+            gravity=Gravity.SUSPECT if doubted else Gravity.FAULT,
             cause=f"{who} the appliance's address {address} on {interface}: machines reach now one, now the other.",
             evidence=(
                 *(f"{moment(case.now)} {mac} answered ARP for {address} on {interface}" for mac in macs[-_NAMED_MACS:]),
@@ -44,11 +47,17 @@ def address_taken(case: Case) -> Iterator[Finding]:
                     if others
                     else []
                 ),
+                *(whose(case, each) for each in known[-_NAMED_MACS:]),
             ),
-            remedy=f"Find the host and give it another address: the switch's table of MAC addresses names the port of {newest}, and "
-            f"`arping -D -c 2 -I {interface} {address}` shows whether it still answers.",
+            remedy=(
+                f"See whether {case.named(newest)} has {address}, and give it another one. Else another host sends in its name. "
+                f"{SEVERAL_PORTS} "
+                if doubted
+                else f"Find the host and give it another address: the switch's table of MAC addresses names the port of {newest}. "
+            )
+            + f"`arping -D -c 2 -I {interface} {address}` shows whether it still answers.",
             subject=f"{interface} {address}",
-            stops=Stops(duties=REACHING, interface=interface),
+            stops=None if doubted else Stops(duties=REACHING, interface=interface),
         )
 
 
@@ -60,21 +69,25 @@ def other_appliance(case: Case) -> Iterator[Finding]:
     found = _host(case).appliances
     if not found:
         return
-    first = found[0]
+    shown = [*found[:_NAMED_APPLIANCES], *{each.interface: each for each in found}.values()]
+    ours = [each for each in shown if each.mac in case.hosts]
+    # One that is told in the name of a machine of ours is the least likely of them.
+    first = next((each for each in found if each.mac not in case.hosts), found[0])
     also = " with the same address" if first.address == case.address else ""
     crowded = [each for each, number in Counter(each.interface for each in found).items() if number > MOST_APPLIANCES]
     number = f"{'at least ' if crowded else ''}{counted(len(found) - 1, 'other')}"
     more = f", and {number} like it" if len(found) > 1 else ""
     yield Finding(
         gravity=Gravity.SUSPECT,
-        cause=f"Another tinkbox, at {first.address} (MAC {first.mac}), serves this network too{also}{more}.",
+        cause=f"Another tinkbox, at {first.address} (MAC {case.named(first.mac)}), serves this network too{also}{more}.",
         evidence=(
             *(
                 f"{moment(each.at)} {each.mac} at {each.address} asked on {each.interface} who else answers DHCP, or answered our question"
-                for each in found[:_NAMED_APPLIANCES]
+                for each in dict.fromkeys(shown)
             ),
+            *(whose(case, each) for each in dict.fromkeys(each.mac for each in ours)),
             *(
-                f"more than {MOST_APPLIANCES} were heard on {each}, so not all of them are counted; those that came first are named"
+                f"more than {MOST_APPLIANCES} were heard on {each}, so not all of them are counted; the first and the newest are named"
                 for each in crowded
             ),
             "that is how appliances know each other, and any host on the network can send it",

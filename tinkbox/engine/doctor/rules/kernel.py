@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from tinkbox.engine.doctor.case import Case, Finding, moment
+from tinkbox.engine.timeline.kernel_words import HARDWARE, HUNG, PANIC, THERMAL, failing_disk, firmware_wanted
 from tinkbox.model.diagnosis import Gravity
 from tinkbox.model.sightings import Line
 from tinkbox.model.text import counted, quoted
@@ -20,25 +21,9 @@ KERNEL: Final = "kernel"
 MOST_LINES: Final = 3
 SENT_BY: Final = "as its syslog said, which any host on the network can send in its name"
 _LONGEST: Final = 160
-# No disk of a machine's: a floppy or an optical drive without a medium says so whenever it is looked at.
-_DISK: Final = r"(?P<{}>(?!fd\d|sr\d)[a-z][\w!-]{{0,30}})"
-_DISK_ERROR: Final = re.compile(
-    rf"I/O error, dev {_DISK.format('a')}\b|Buffer I/O error on (?:dev|device) {_DISK.format('b')}\b"
-    r"|(?P<c>nvme\d+)(?:n\d+)?: .{0,80}\b(?:timeout|controller is down)|(?P<d>ata\d+(?:\.\d+)?): (?:failed command|exception Emask)"
-    rf"|\[{_DISK.format('e')}\] .{{0,80}}(?:Medium Error|Hardware Error|Unrecovered read error)"
-)
-_FIRMWARE: Final = re.compile(
-    r"(?P<driver>[\w.-]{1,64}) [\w.:-]{1,64}: (?:Direct firmware load for |firmware: failed to load )(?P<file>[^\s;]{1,128})"
-)
-_HARMLESS_FIRMWARE: Final = ("regulatory.db",)  # asked for by wireless, which the OSIE does not use
-_THERMAL: Final = re.compile(
-    r"temperature above threshold|clock throttled|critical temperature reached|thermal shutdown"
-)
-_HARDWARE: Final = re.compile(
-    r"\[Hardware Error\]|\bEDAC \S+: \d+ (?:CE|UE) |Machine [Cc]heck [Ee]xception|AER: .{0,40}(?:Uncorrected|Fatal)"
-)
-_HUNG: Final = re.compile(r"task (?P<task>\S{1,40}):\d+ blocked for more than (?P<seconds>\d{1,6}) seconds")
-_PANIC: Final = re.compile(r"Kernel panic - not syncing|\bOops: |BUG: unable to handle|general protection fault")
+MOST_DISKS: Final = 3
+_PARTITION: Final = re.compile(r"p?\d+$")
+_NAMESPACE: Final = re.compile(r"n\d+$")
 
 
 def out_of_memory(case: Case) -> Iterator[Finding]:
@@ -64,16 +49,20 @@ def out_of_memory(case: Case) -> Iterator[Finding]:
 
 
 def disk_errors(case: Case) -> Iterator[Finding]:
-    """A disk that does not read or write."""
+    """A disk that does not read or write; those that the machine is known to have come first, for any name can be sent."""
     found: dict[str, list[Line]] = {}
     for each in _lines(case):
-        if match := _DISK_ERROR.search(each.text):
-            found.setdefault(next(filter(None, match.groups())), []).append(each)
-    for disk, lines in list(found.items())[:MOST_LINES]:
+        if disk := failing_disk(each.text):
+            found.setdefault(disk, []).append(each)
+    own = _disks(case)
+    told = sorted(found, key=lambda disk: own.isdisjoint((disk, _PARTITION.sub("", disk))))[:MOST_DISKS]
+    others = (f"and errors of {counted(len(found) - len(told), 'other disk')}",) if len(found) > len(told) else ()
+    for disk in told:
+        lines = found[disk]
         yield Finding(
             gravity=_gravity(case),
             cause=f"The disk {disk} has errors {_while(case)}: {counted(len(lines), 'line')} of the kernel say so.",
-            evidence=_said(lines),
+            evidence=(*(others if disk == told[-1] else ()), *_said(lines)),
             remedy="See to its cable, its slot and its power, and read its SMART values (smartctl -a); a disk that goes on like "
             "this has to be replaced.",
             subject=disk,
@@ -82,14 +71,13 @@ def disk_errors(case: Case) -> Iterator[Finding]:
 
 def firmware_asked_for(case: Case) -> Iterator[Finding]:
     """A driver that asks in vain for firmware while an action runs."""
-    matches = [(each, match) for each in _lines(case) if (match := _FIRMWARE.search(each.text))]
-    wanted = [(each, match) for each, match in matches if not match["file"].startswith(_HARMLESS_FIRMWARE)]
+    wanted = [(each, asked) for each in _lines(case) if (asked := firmware_wanted(each.text))]
     if not wanted:
         return
-    first = wanted[0][1]
+    driver, file = wanted[0][1]
     yield Finding(
         gravity=Gravity.SUSPECT,
-        cause=f"The driver {quoted(first['driver'], 30)} asked {_while(case)} for firmware that is not in the OSIE: {quoted(first['file'])}.",
+        cause=f"The driver {quoted(driver, 30)} asked {_while(case)} for firmware that is not in the OSIE: {quoted(file)}.",
         evidence=_said(each for each, _ in wanted),
         remedy="`tinkbox osie build` puts firmware of Debian's packages into the OSIE; then boot the machine again.",
         subject=KERNEL,
@@ -98,7 +86,7 @@ def firmware_asked_for(case: Case) -> Iterator[Finding]:
 
 def too_hot(case: Case) -> Iterator[Finding]:
     """A processor that is slowed down, or a machine that is about to switch itself off, for heat."""
-    if lines := [each for each in _lines(case) if _THERMAL.search(each.text)]:
+    if lines := [each for each in _lines(case) if THERMAL.search(each.text)]:
         yield Finding(
             gravity=Gravity.SUSPECT,
             cause=f"The machine is too hot {_while(case)}, so its processor is slowed down.",
@@ -110,7 +98,7 @@ def too_hot(case: Case) -> Iterator[Finding]:
 
 def hardware_error(case: Case) -> Iterator[Finding]:
     """What processor, memory or bus report of themselves."""
-    if lines := [each for each in _lines(case) if _HARDWARE.search(each.text)]:
+    if lines := [each for each in _lines(case) if HARDWARE.search(each.text)]:
         yield Finding(
             gravity=_gravity(case),
             cause=f"The machine's hardware reports errors {_while(case)}: processor, memory or bus.",
@@ -122,7 +110,7 @@ def hardware_error(case: Case) -> Iterator[Finding]:
 
 def hung_task(case: Case) -> Iterator[Finding]:
     """A process that waits in the kernel for minutes."""
-    matches = [(each, match) for each in _lines(case) if (match := _HUNG.search(each.text))]
+    matches = [(each, match) for each in _lines(case) if (match := HUNG.search(each.text))]
     if matches:
         last = matches[-1][1]
         yield Finding(
@@ -137,18 +125,20 @@ def hung_task(case: Case) -> Iterator[Finding]:
 
 def kernel_panic(case: Case) -> Iterator[Finding]:
     """A kernel that gave up; only the first of its words get out, if any."""
-    if lines := [each for each in _lines(case) if _PANIC.search(each.text)]:
-        contact = case.work.contact if case.work else None
-        goes_on = contact is not None and contact > lines[-1].at
+    if lines := [each for each in _lines(case) if PANIC.search(each.text)]:
         yield Finding(
-            gravity=Gravity.SUSPECT if goes_on else _gravity(case),
-            cause=f"The machine's kernel crashed {_while(case)}. Its worker was in touch since."
-            if goes_on
-            else f"The machine's kernel crashed {_while(case)}. It boots again after 30 seconds.",
-            evidence=(*_said(lines), *([f"{moment(contact)} its worker was in touch"] if contact and goes_on else [])),
+            gravity=_gravity(case),
+            cause=f"The machine's kernel crashed {_while(case)}. It boots again after 30 seconds.",
+            evidence=_said(lines),
             remedy="Look at its console for the rest. Memory that ran out and faulty hardware are likelier than the kernel.",
             subject=KERNEL,
         )
+
+
+def _disks(case: Case) -> set[str]:
+    """What the kernel calls the disks of the machine's inventory, and the controllers of those with NVMe."""
+    names = {each.device.removeprefix("/dev/") for each in case.inventory.disks} if case.inventory else set()
+    return names | {_NAMESPACE.sub("", each) for each in names}
 
 
 def _lines(case: Case) -> Iterator[Line]:

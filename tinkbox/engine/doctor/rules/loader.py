@@ -40,6 +40,8 @@ SCRIPTED = (
     Stage.FIRMWARE,
     Stage.WORKER,
 )
+# Where firmware asks from which file to boot, or hears it.
+_TOLD_A_FILE = (Stage.DISCOVER, Stage.OFFERED, Stage.REQUESTED, Stage.LEASED, Stage.OTHER_SERVER, Stage.BOOT_SERVER)
 # What only a loader that runs does.
 _RUNS = (*SCRIPTED, Stage.SCRIPT_REFUSED)
 
@@ -191,17 +193,22 @@ def secure_boot(case: Case) -> Iterator[Finding]:
 def silent_loader(case: Case) -> Iterator[Finding]:
     """A boot loader that arrived, and of which nothing was heard."""
     fetched = of(case.furthest, Stage.LOADER)
-    if not fetched or case.furthest[-1] is not fetched[-1]:
+    if not fetched or case.furthest[-1] is not fetched[-1] or not asked_for_a_file(case.furthest):
         return
     waited = (case.now - fetched[-1].at).total_seconds()
     if waited > _STARTS_WITHIN:
         yield Finding(
-            gravity=Gravity.FAULT,
+            gravity=Gravity.FAULT if case.ticket or (case.discovers and case.interface is None) else Gravity.SUSPECT,
             cause=f"The machine has {text(fetched[-1], 'name') or 'its boot loader'}, and nothing was heard of it since.",
             evidence=(line(fetched[-1]), *case.asked_again, f"{moment(case.now)} silence for {waited:.0f} s"),
             remedy="Look at its screen. A message about security or signatures: switch Secure Boot off, or boot it once more. "
             "A loader that hangs at its network card: update the card's firmware, or boot the other way (BIOS or UEFI).",
         )
+
+
+def asked_for_a_file(boot: Sequence[Sighting]) -> bool:
+    """Whether firmware asked by DHCP from which file to boot: any host may fetch one without that, as monitoring does."""
+    return bool(of(boot, *_TOLD_A_FILE))
 
 
 def made_for(name: str) -> frozenset[int]:

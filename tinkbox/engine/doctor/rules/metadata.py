@@ -3,11 +3,28 @@
 from collections.abc import Iterator
 
 from tinkbox.engine.doctor.case import Case, Finding, line, of, text
-from tinkbox.model.boot import INSTALLED, Stage
+from tinkbox.engine.machines.boot_progress import is_its_own
+from tinkbox.engine.timeline.sighting_rules import ended_at
+from tinkbox.model.boot import INSTALLED, Asker, Stage
 from tinkbox.model.diagnosis import Gravity
 from tinkbox.model.sightings import Sighting
 
 _SHOWN = 4
+# What firmware and boot loaders do, and what follows from it; their questions for an address come before.
+_FROM_THE_NETWORK = (
+    Stage.BOOT_SERVER,
+    Stage.LOADER_REQUESTED,
+    Stage.LOADER_FAILED,
+    Stage.LOADER,
+    Stage.SCRIPT_REFUSED,
+    Stage.SCRIPT,
+    Stage.DISCOVERY,
+    Stage.SUPPLIED,
+    Stage.OWN_BOOT,
+    Stage.KERNEL,
+    Stage.RAMDISK,
+    Stage.WORKER,
+)
 
 
 def cloud_init_failed(case: Case) -> Iterator[Finding]:
@@ -32,10 +49,12 @@ def cloud_init_failed(case: Case) -> Iterator[Finding]:
 
 
 def runs_its_own_system(case: Case) -> Iterator[Finding]:
-    """A workflow waits for a machine that runs what is on its disk, and has not booted from the network since."""
+    """A workflow waits for a machine that runs what is on its disk, and has not tried to boot from the network since."""
     own = of(case.sightings, Stage.DISK_BOOTED, *INSTALLED)
-    booted = of(case.sightings, Stage.LOADER, Stage.SCRIPT, Stage.KERNEL, Stage.RAMDISK, Stage.WORKER)
-    if not case.ticket or case.left or not own or (booted and booted[-1].at > own[-1].at):
+    if not case.ticket or case.left or not own:
+        return
+    heard = max(map(ended_at, own))
+    if any(_tries_the_network(each) and ended_at(each) > heard for each in case.sightings):
         return
     yield Finding(
         gravity=Gravity.SUSPECT,
@@ -73,6 +92,12 @@ def metadata_refused(case: Case) -> Iterator[Finding]:
                 remedy="If its disk was cloned, install each machine by a workflow of its own. If somebody took the token, create "
                 "the workflow anew: then the old token counts no more.",
             )
+
+
+def _tries_the_network(seen: Sighting) -> bool:
+    """Whether the machine's firmware or a boot loader did that, or what they boot."""
+    asks = seen.stage is Stage.DISCOVER and text(seen, "asker") != Asker.SYSTEM
+    return (asks or seen.stage in _FROM_THE_NETWORK) and is_its_own(seen.stage, seen.facts)
 
 
 def _newest(case: Case, stage: Stage) -> tuple[Sighting, ...]:

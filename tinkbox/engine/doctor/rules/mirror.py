@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 from urllib.parse import urlsplit
 
-from tinkbox.engine.doctor.case import Case, Finding, moment
+from tinkbox.engine.doctor.case import Case, Duty, Finding, Stops, moment
 from tinkbox.model.diagnosis import Gravity
 from tinkbox.model.images.mirrors import MirrorFault, MirrorTrouble
 from tinkbox.model.text import one_line
@@ -29,6 +29,19 @@ _FAULTS: Final[Mapping[MirrorFault, tuple[str, str]]] = {
     MirrorFault.UNREACHABLE: (
         "cannot be reached: this host has no way there",
         "`ip route get $(getent hosts {name} | cut -d' ' -f1)` shows the way that is taken: mend the route, the link or the gateway.",
+    ),
+    MirrorFault.NO_TLS: (
+        "does not speak TLS there",
+        (
+            "If it is meant to be asked without TLS, write `http://` in its URL under `registry.mirrors` in tinkbox.yaml, else the port where it "
+            "speaks TLS; then `systemctl restart tinkbox`."
+        ),
+    ),
+    MirrorFault.OTHER_TLS: (
+        "does not agree on TLS with this host",
+        (
+            "`{look}` shows why. It must offer TLS 1.2 or 1.3 to clients without a certificate of their own: look at its TLS settings and its log."
+        ),
     ),
     MirrorFault.CERTIFICATE: (
         "shows a certificate that is not accepted",
@@ -62,6 +75,13 @@ _FAULTS: Final[Mapping[MirrorFault, tuple[str, str]]] = {
         "does not answer as a registry does",
         "`{look}` shows what it answers: look at the log of that registry, and at the URL under `registry.mirrors` in tinkbox.yaml.",
     ),
+    MirrorFault.NO_REGISTRY: (
+        "answers, but not as a registry",
+        (
+            "`{look}` shows what it answers. Another web server listens on that port, or a login page stands before the registry: correct the "
+            "URL under `registry.mirrors` in tinkbox.yaml, then `systemctl restart tinkbox`, or let tinkbox past that page."
+        ),
+    ),
 }
 
 
@@ -78,6 +98,7 @@ def mirror_away(case: Case) -> Iterator[Finding]:
             remedy=f"{remedy.format(name=parts.hostname, look=look)} Images that are kept here are served meanwhile; with "
             "`registry.offline: true` no mirror is asked.",
             subject=each.host,
+            stops=Stops(duties=frozenset({Duty.REGISTRY}), registry=each.host, since=each.since),
         )
 
 

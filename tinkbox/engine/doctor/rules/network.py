@@ -5,14 +5,14 @@ from datetime import timedelta
 from ipaddress import IPv4Address, IPv4Network
 from itertools import takewhile
 
-from tinkbox.engine.doctor.case import Case, Finding, line, moment, number, of, text
+from tinkbox.engine.doctor.case import MOST_NAMED, Case, Finding, line, moment, number, of, some, text
 from tinkbox.engine.timeline.sighting_rules import ended_at
 from tinkbox.model.boot import Asker, Stage
-from tinkbox.model.diagnosis import Gravity, Rival
+from tinkbox.model.diagnosis import Gravity, Rival, is_impossible
 from tinkbox.model.duration import show_duration
 from tinkbox.model.limits import NEARLY, HeldBack, Limit
 from tinkbox.model.sightings import Sighting
-from tinkbox.model.text import counted, quoted
+from tinkbox.model.text import counted, natural, quoted
 
 # Firmware repeats a DISCOVER after 4 s at the earliest (RFC 2131 §4.1), some after 1 or 2: one that is lost may be chance.
 LOST_SECONDS = 6
@@ -33,23 +33,26 @@ _LOADING = (
 
 def other_server(case: Case) -> Iterator[Finding]:
     """Another server gives addresses where we are to give them."""
-    forging = [each for each in case.rivals or () if each.server == case.address]
-    if forging:
-        yield _in_our_name(case, forging)
+    yield from _forged(case)
     if not case.gives_addresses:
         return
     # Of a boot beside that server nothing follows for today, when addresses are ours to give.
     taken = [each for each in _chosen(case) if _address(each, "address") is not None and not _is_over(case, each)]
-    giving = [each for each in case.rivals or () if each.offered is not None and each not in forging]
+    offering = [each for each in case.rivals or () if each.offered is not None and not _is_forged(case, each)]
+    doubted = [each for each in offering if case.in_touch(each.mac, str(each.server))]
+    if doubted:
+        yield _in_their_name(case, doubted)
+    giving = [each for each in offering if each not in doubted]
     if not taken and not giving:
         return
     servers = {text(each, "server") for each in taken} | {str(each.server) for each in giving}
-    who = " and ".join(sorted(servers))
-    evidence = [*(_taken(each) for each in taken), *(heard(each) for each in giving)]
-    where = f"; its packets come from {giving[0].mac} ({giving[0].interface})" if giving else ""
+    who = some([case.named(each) for each in sorted(servers, key=natural)])
+    evidence = [*(_taken(each) for each in taken), *_answers(case, giving)]
+    where = f"; its packets come from {_macs(case, giving)} ({some(_interfaces(giving))})" if giving else ""
+    grave = giving if case.mac is None else [each for each in taken if not _is_doubted(case, each)]
     yield Finding(
         # What took its address elsewhere does not boot; a machine that took ours was lucky this time.
-        gravity=Gravity.FAULT if taken or case.mac is None else Gravity.SUSPECT,
+        gravity=Gravity.FAULT if grave else Gravity.SUSPECT,
         cause=f"Another DHCP server, {who}, gives addresses to the machines that boot here, and the faster one wins."
         if giving
         else f"The machine accepted an address of another DHCP server, {who}, at {ended_at(taken[-1]):%H:%M:%S} UTC: the "
@@ -81,15 +84,17 @@ def other_boot_server(case: Case) -> Iterator[Finding]:
         if (each.boot_file or each.pxe)
         and (each.offered is None or case.mode == "proxy")
         and each.next_server != case.address
-        and each.server != case.address
+        and not _is_forged(case, each)
     ]
     if others:
+        sure = [each for each in others if not case.in_touch(each.mac, str(each.server))]
+        who = some([case.named(each) for each in _servers(others)])
         yield Finding(
-            gravity=Gravity.FAULT if case.mode == "proxy" else Gravity.SUSPECT,
-            cause=f"Another server, {others[0].server}, tells machines to boot something else.",
-            evidence=tuple(map(heard, others)),
+            gravity=Gravity.FAULT if case.mode == "proxy" and sure else Gravity.SUSPECT,
+            cause=f"Another server, {who}, tells machines to boot something else.",
+            evidence=tuple(_answers(case, others)),
             remedy=f"Take the boot file (options 66 and 67, or `next-server` and `filename`) out of the configuration of "
-            f"{others[0].server}, or stop its proxy DHCP (dnsmasq: `dhcp-range=…,proxy` and `pxe-service`).",
+            f"{some(_servers(others))}, or stop its proxy DHCP (dnsmasq: `dhcp-range=…,proxy` and `pxe-service`).",
         )
 
 
@@ -350,17 +355,107 @@ def _is_over(case: Case, chosen: Sighting) -> bool:
     return not (asked.offered if _address(chosen, "address") is not None else asked.answered)
 
 
+def _is_doubted(case: Case, chosen: Sighting) -> bool:
+    """Whether a server that a machine is said to have chosen is likelier one that somebody names who forges its question."""
+    server = _address(chosen, "server")
+    return server is None or is_impossible(server) or case.in_touch(str(server))
+
+
+def _is_forged(case: Case, rival: Rival) -> bool:
+    """Whether an answer is of no server that could be stopped: it is in our own name, or of a server that cannot be."""
+    return rival.looped or rival.impossible or rival.server == case.address
+
+
+def _forged(case: Case) -> Iterator[Finding]:
+    """Answers of no server: each of the appliance's own name and of an impossible one in one finding, whose subject stays."""
+    rivals = case.rivals or ()
+    if looped := [each for each in rivals if each.looped]:
+        macs = _macs(case, looped)
+        yield Finding(
+            gravity=Gravity.SUSPECT,
+            cause=f"Answers of a DHCP server come in with the appliance's own MAC, {macs}: the network loops packets back, or a host "
+            "forges them.",
+            evidence=tuple(_answers(case, looped)),
+            remedy="Look for a loop: a cable between two ports of a switch, or two switches that are connected twice, without spanning "
+            "tree. Look for a second DHCP server on this host: `sudo ss -ulnp 'sport = :67'`. If there is neither, a host forges the "
+            "answers: the switch's log of MAC addresses that move names its port.",
+            subject="own MAC",
+        )
+    if impossible := [each for each in rivals if each.impossible and not each.looped]:
+        yield Finding(
+            gravity=Gravity.SUSPECT,
+            cause=f"A host forges answers of a DHCP server: it calls itself {some(_servers(impossible))}, which no host can have as its "
+            "address.",
+            evidence=tuple(_answers(case, impossible)),
+            remedy=f"The packets come from {_macs(case, impossible)}, which may be forged as well: on the switch, the table of MAC "
+            "addresses names the port.",
+            subject="no host's address",
+        )
+    if forging := [each for each in rivals if each.server == case.address and not each.looped]:
+        yield _in_our_name(case, forging)
+
+
 def _in_our_name(case: Case, forging: Sequence[Rival]) -> Finding:
     """Another host that answers DHCP and calls itself by the appliance's address."""
-    macs = " and ".join(sorted({each.mac for each in forging}))
+    macs = _macs(case, forging)
+    doubted = all(case.in_touch(each.mac) for each in forging)
+    find = f"Find the switch port of {macs} (on the switch, the table of MAC addresses names it) and take that host off the network."
     return Finding(
-        gravity=Gravity.FAULT,
+        gravity=Gravity.SUSPECT if doubted else Gravity.FAULT,
         cause=f"Another host answers DHCP and uses the appliance's own address, {case.address}, as its server: the host with MAC {macs}.",
-        evidence=tuple(map(heard, forging)),
-        remedy=f"Find the switch port of {macs} (on the switch, the table of MAC addresses names it) and take that host off the "
-        "network. Do not stop the appliance. It is likelier a host that forges answers than a server that someone set up.",
-        subject=macs,
+        evidence=tuple(_answers(case, forging)),
+        remedy=f"{SEVERAL_PORTS if doubted else find} Do not stop the appliance. It is likelier a host that forges answers than a server "
+        "that someone set up.",
+        subject="in our name",
     )
+
+
+def _in_their_name(case: Case, doubted: Sequence[Rival]) -> Finding:
+    """Offers in the name of machines whose workers are in touch."""
+    shown = {each for rival in doubted for each in (rival.mac, str(rival.server)) if case.in_touch(each)}
+    names = some(sorted({case.hosts[each].name for each in shown}, key=natural))
+    return Finding(
+        gravity=Gravity.SUSPECT,
+        cause=f"Packets in the name of {names} offer addresses to the machines that boot here.",
+        evidence=tuple(_answers(case, doubted)),
+        remedy=f"See whether a DHCP server runs on {names}, and stop it. Else another host sends in that name. {SEVERAL_PORTS}",
+        subject="in a machine's name",
+    )
+
+
+# What is sent with a machine's MAC moves that between ports, as the machine goes on sending from its own.
+SEVERAL_PORTS = (
+    "On the switch, look for a MAC address that moves between two ports: the host at the other port forges the packets."
+)
+
+
+def _answers(case: Case, rivals: Sequence[Rival]) -> Iterator[str]:
+    """What some servers answered, as evidence, and whose MACs and addresses are those of machines of ours."""
+    told = sorted(rivals, key=lambda each: (each.server, each.mac))
+    yield from map(heard, told[:MOST_NAMED])
+    if len(told) > MOST_NAMED:
+        yield f"{counted(len(told) - MOST_NAMED, 'more answer')}; one host can answer in the name of many"
+    shown = dict.fromkeys(each for rival in told for each in (rival.mac, str(rival.server)) if each in case.hosts)
+    yield from (whose(case, each) for each in [*shown][:MOST_NAMED])
+
+
+def whose(case: Case, shown: str) -> str:
+    """Which machine of ours has a MAC or an address, as evidence."""
+    host = case.hosts[shown]
+    touch = ", whose worker is in touch" if host.in_touch else ""
+    return f"{shown} is that of machine {host.name}{touch}; any host on the network can send in its name"
+
+
+def _servers(rivals: Sequence[Rival]) -> list[str]:
+    return [str(each) for each in sorted({each.server for each in rivals})]
+
+
+def _macs(case: Case, rivals: Sequence[Rival]) -> str:
+    return some([case.named(each) for each in sorted({each.mac for each in rivals})])
+
+
+def _interfaces(rivals: Sequence[Rival]) -> list[str]:
+    return sorted({each.interface for each in rivals})
 
 
 def seconds_asked(seen: Sighting) -> int:

@@ -7,7 +7,7 @@ from ipaddress import IPv4Address
 from tinkbox.engine.doctor.case import Case, Finding, Lent, line, moment, of, text
 from tinkbox.engine.doctor.rules.loader import FIRMWARE, SCRIPTED, architecture
 from tinkbox.engine.doctor.rules.pairing import is_paired
-from tinkbox.engine.doctor.rules.silence import WORKING
+from tinkbox.engine.doctor.rules.silence import WORKING, at_second_host, let_in_since, second_host
 from tinkbox.model.boot import DECISIONS, Asker, Silence, Stage
 from tinkbox.model.diagnosis import Gravity
 from tinkbox.model.journal import SHOWN, summary
@@ -92,6 +92,14 @@ SEVERAL_TPMS = (
     (
         "Accept none of them before the machine itself says which one is its own (docs/security.md has the commands): then "
         "`tinkbox hardware tpm {mac} --accept SHA256`. Find the other host, and take it off the network."
+    ),
+)
+TWO_HOSTS = (
+    "Two hosts have the address {address}: {who} answered for it beside this machine.",
+    (
+        "Find the host with the MAC {other} (your switch knows its port) and take {address} off it, or give one of the two another "
+        "address. The machine's worker goes on by itself then. A host that takes the address on purpose looks the same: if that "
+        "one is not yours, `tinkbox hardware credential --rotate {mac}` makes void what it may have."
     ),
 )
 MOST_TPMS = 5
@@ -300,7 +308,8 @@ def ticket_refused(case: Case) -> Iterator[Finding]:
     told = [each for each in of(case.sightings, Stage.TICKET_REFUSED) if case.now - each.at <= TOLD_FOR]
     # Of the others a person knows, and did what is to be done.
     told = [each for each in told if not any(decision.at > each.at for decision in decided)]
-    for why, seen in {text(each, "why"): each for each in told}.items():
+    # However many MACs a second host answers with, it is told once.
+    for (why, _), seen in {(text(each, "why"), bool(second_host(case, each))): each for each in told}.items():
         mended = any(each.stage is Stage.SESSION and each.at > seen.at for each in exchanged)
         if mended and why not in ALARMS:
             continue  # the worker got another by itself
@@ -321,17 +330,28 @@ def ticket_refused(case: Case) -> Iterator[Finding]:
             cause, remedy = SEVERAL_TPMS
         # Its own worker came since, and began what the machine does now.
         over = mended and case.work is not None and seen.at < case.work.created_at
+        refusal = f"{line(seen)}, at {text(seen, 'address')}"
+        for_how_long = " This is told for a day, or until you have done so." if why in ALARMS else ""
+        if other := second_host(case, seen):
+            names = {
+                "address": text(seen, "address"),
+                "other": other,
+                "who": case.named(other),
+                "mac": case.mac or "MAC",
+            }
+            cause, remedy = (each.format_map(names) for each in TWO_HOSTS)
+            refusal, for_how_long, over = at_second_host(seen), " This is told for a day.", let_in_since(case, seen)
         yield Finding(
             gravity=Gravity.SUSPECT if over else Gravity.FAULT,
             cause=cause,
             evidence=(
                 *map(line, before[-2:]),
-                f"{line(seen)}, at {text(seen, 'address')}",
+                refusal,
                 *(f"shown: {each}" for each in sorted(tpms)[:MOST_TPMS]),
             ),
             remedy=remedy.format(mac=case.mac or "MAC", tpm=text(seen, "tpm") or "SHA256")
             + (_costs(case) if _CREDENTIAL in remedy else "")
-            + (" This is told for a day, or until you have done so." if why in ALARMS else ""),
+            + for_how_long,
         )
 
 

@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 
 from tinkbox.engine.doctor.case import Case, Finding, Work, line, moment, of, text
 from tinkbox.engine.machines.boot_progress import BOOTS, is_its_own
+from tinkbox.engine.timeline.sighting_rules import ended_at
 from tinkbox.model.boot import Asker, Stage
 from tinkbox.model.diagnosis import Gravity
 from tinkbox.model.session import TicketRefusal
@@ -44,7 +45,7 @@ def silent_worker(case: Case) -> Iterator[Finding]:
         return
     again = _booted_since(case, heard)
     refused = _refused_since(case, heard)
-    cause, seen, remedy = _refusal(refused) if refused else _likeliest(work, again)
+    cause, seen, remedy = _refusal(case, refused) if refused else _likeliest(work, again)
     certain = bool(refused or again or work.link or work.answers is False or case.now - heard > _CERTAIN * work.polls)
     yield Finding(
         gravity=Gravity.FAULT if certain else Gravity.SUSPECT,
@@ -66,30 +67,74 @@ def lasted(span: timedelta) -> str:
     return f"{hours}:{minutes:02}:{seconds:02}" if hours else f"{minutes}:{seconds:02}"
 
 
-def _refused_since(case: Case, heard: datetime) -> tuple[Sighting, ...]:
-    """What was seen of the worker being refused since it was heard of last, where it is surely that one; empty: it was not."""
-    own = {text(each, "address") for each in of(case.sightings, Stage.LEASED)} - {""}
+def second_host(case: Case, refused: Sighting) -> str:
+    """The MAC of a host that was seen at the machine's own address when a credential of the machine was refused there; empty: none was.
+
+    The machine itself asked then and something else answered ARP for its address, or that host asked: the two look the same.
+    """
+    other = text(refused, "neighbour")
+    elsewhere = text(refused, "why") == TicketRefusal.ELSEWHERE and other not in ("", str(case.mac or ""))
+    return other if elsewhere and _is_at_its_own(case, refused) else ""
+
+
+def at_second_host(refused: Sighting) -> str:
+    """A refusal at the machine's own address, beside a second host there, as evidence."""
+    address, other = text(refused, "address"), text(refused, "neighbour")
+    return f"{moment(ended_at(refused))} a request with this machine's credential came from {address}, and by ARP {other} had that address"
+
+
+def let_in_since(case: Case, refused: Sighting) -> bool:
+    """Whether the machine's worker was in touch after it was refused the last time."""
+    since, heard = ended_at(refused), case.worker_heard
+    # How an action failed may be the appliance's own word, as that of a worker that is silent.
+    worked = [
+        each
+        for each in of(case.sightings, Stage.SESSION, Stage.WORKER, Stage.ACTION)
+        if text(each, "state") in ("", State.SUCCESS)
+    ]
+    return (heard is not None and heard > since) or any(ended_at(each) > since for each in worked)
+
+
+def _is_at_its_own(case: Case, refused: Sighting) -> bool:
+    """Whether that came from the address of the machine: by its document, its lease of then, or the session that it has."""
+    leased = [
+        found
+        for each in of(case.sightings, Stage.LEASED)
+        if each.at <= ended_at(refused) and (found := text(each, "address"))
+    ]
+    own = {text(refused, "exchanged_from"), *leased[-1:]}
     if case.interface is not None and case.interface.address is not None:
         own.add(str(case.interface.address))
+    return text(refused, "address") in own - {""}
+
+
+def _refused_since(case: Case, heard: datetime) -> tuple[Sighting, ...]:
+    """What was seen of the worker being refused since it was heard of last, where it is surely that one; empty: it was not."""
     revoked = [each for each in of(case.sightings, Stage.REVOKED) if each.at >= heard - _MARGIN]
     refused = [
         each
         for each in of(case.sightings, Stage.TICKET_REFUSED)
-        if each.at >= heard and (text(each, "address") in own or (revoked and text(each, "why") == TicketRefusal.VOID))
+        if ended_at(each) >= heard
+        and (_is_at_its_own(case, each) or (revoked and text(each, "why") == TicketRefusal.VOID))
     ]
-    if not refused or any(each.at > refused[-1].at for each in of(case.sightings, Stage.SESSION)):
+    if not refused or any(each.at > ended_at(refused[-1]) for each in of(case.sightings, Stage.SESSION)):
         return ()
     return (*revoked[-1:], refused[-1])
 
 
-def _refusal(refused: tuple[Sighting, ...]) -> tuple[str, tuple[str, ...], str]:
+def _refusal(case: Case, refused: tuple[Sighting, ...]) -> tuple[str, tuple[str, ...], str]:
     """The same as `_likeliest` of a worker that is refused."""
     why = text(refused[-1], "why")
+    how = "Boot the machine again, or start its worker with a new credential: the one that `--rotate` printed, or one of `tinkbox hardware credential MACHINE`."
     if refused[0].stage is Stage.REVOKED:
         cause = "a person revoked the credentials of this machine, so the appliance refuses its worker"
+    elif other := second_host(case, refused[-1]):
+        address = text(refused[-1], "address")
+        cause = f"two hosts have the address {address}, and {case.named(other)} answers for it, so the appliance does not let the worker in"
+        how = f"Find the host with the MAC {other} (your switch knows its port) and take {address} off it: the worker goes on by itself then."
+        return cause, (at_second_host(refused[-1]),), how
     else:
         cause = f"the appliance refuses it: the credential does not count, for {why}"
-    how = "Boot the machine again, or start its worker with a new credential: the one that `--rotate` printed, or one of `tinkbox hardware credential MACHINE`."
     return cause, tuple(map(line, refused)), how
 
 

@@ -1,10 +1,10 @@
 """The doctor's rules about what comes after the boot loader: the OSIE, the clock, the disk, and boots that go round."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from tinkbox.engine.doctor.case import Case, Duty, Finding, Stops, line, moment, number, of, sized, text
 from tinkbox.engine.doctor.rules.kernel import SENT_BY
-from tinkbox.engine.doctor.rules.loader import ARM, X86, architecture
+from tinkbox.engine.doctor.rules.loader import ARM, X86, architecture, asked_for_a_file
 from tinkbox.engine.machines.boot_plan import MAX_BOOTS
 from tinkbox.engine.machines.firmware_rules import BACK_WITHIN
 from tinkbox.engine.timeline.sighting_rules import ended_at
@@ -192,19 +192,56 @@ def silent_osie(case: Case) -> Iterator[Finding]:
             else "Look at its screen or serial console for the last lines: a panic while unpacking means too little memory, "
             "a machine without a network card a driver that is missing."
         )
+        # Once it has spoken, it has a network.
+        told_by_document = [*_of_document(case.interface)] if not clock else []
         again = [each for each in of(case.sightings, Stage.DISCOVER) if each.at > sent[-1].at]
         # Perhaps it was switched off and on before its worker could speak.
         cut_short = bool(again) and (again[0].at - [*sent, *begun][-1].at).total_seconds() <= _OSIE_STARTS_WITHIN
         yield Finding(
             gravity=Gravity.SUSPECT if cut_short else Gravity.FAULT,
-            cause=f"The {'OSIE runs' if clock else 'machine fetched the OSIE'}, and its worker was never in touch.",
+            cause=f"The {'OSIE runs' if clock else 'machine fetched the OSIE'}, and its worker was never in touch{_suspicion(case, clock)}.",
             evidence=(
                 *map(line, of(boot, Stage.KERNEL)),
                 *map(line, (sent[-1], *clock)),
                 *case.asked_again,
                 f"{moment(case.now)} {waited:.0f} s later",
+                *(told for told, _ in told_by_document),
             ),
-            remedy=remedy,
+            remedy=" ".join((*(way for _, way in told_by_document), remedy)),
+        )
+
+
+def _suspicion(case: Case, clock: Sequence[Sighting]) -> str:
+    """What its document has that is likelier than all else to be the reason."""
+    interface = case.interface
+    if clock or interface is None or interface.netboot.osie is not None:
+        return ""
+    if interface.vlan_id is not None:
+        return f": its document puts it into VLAN {interface.vlan_id}, of which nothing was heard"
+    lists = [each for each in interface.netboot.kernel_parameters if "blacklist=" in each]
+    return f": its document keeps the kernel from modules ({quoted(lists[0], 80)})" if lists else ""
+
+
+def _of_document(interface: Interface | None) -> Iterator[tuple[str, str]]:
+    """What a hardware document adds that may keep its OSIE from the network, each with what to do."""
+    if interface is None or interface.netboot.osie is not None:
+        return
+    if interface.vlan_id is not None:
+        yield (
+            f"its hardware document has vlan_id: {interface.vlan_id}, so its OSIE speaks in that VLAN alone, and its firmware without one",
+            (
+                f"If its switch port does not carry VLAN {interface.vlan_id}, tagged, with a relay or the appliance in it, take vlan_id out of "
+                "the document (`tinkbox hardware edit MACHINE`)."
+            ),
+        )
+    if words := interface.netboot.kernel_parameters:
+        told = quoted(" ".join(words), 200)
+        yield (
+            f"its hardware document adds to the kernel's command line: {told}",
+            (
+                "See whether what the document adds to the kernel's command line keeps a driver or the network away (module_blacklist, "
+                "initcall_blacklist, acpi=off, ip=): boot once without."
+            ),
         )
 
 
@@ -341,26 +378,40 @@ def never_seen(case: Case) -> Iterator[Finding]:
 
 
 def stalled_boot(case: Case) -> Iterator[Finding]:
-    """A boot that stands still, whatever the reason."""
+    """A boot that stands still, whatever the reason; harmless where the machine has nothing to boot."""
     if not case.last:
         return
     newest, before = case.last[-1], case.furthest[-1]
-    since = stalled(newest, case.now)
-    if since:
+    awaited = _is_awaited(case)
+    gravity = Gravity.SUSPECT if awaited else Gravity.HARMLESS
+    idle = "" if awaited else " No workflow waits for the machine."
+    nothing = "" if awaited else "Nothing to do while you have no workflow for it. "
+    if since := stalled(newest, case.now):
         yield Finding(
-            gravity=Gravity.SUSPECT,
-            cause=f"Its boot stands still: the last that was seen of it is that it {newest.stage}.",
+            gravity=gravity,
+            cause=f"Its boot stands still: the last that was seen of it is that it {newest.stage}.{idle}",
             evidence=(line(newest), since),
-            remedy=_look_at(case.last),
+            remedy=f"{nothing}{_look_at(case.last)}",
         )
     elif since := stalled(before, case.now):
         yield Finding(
-            gravity=Gravity.SUSPECT,
+            gravity=gravity,
             cause=f"Its boot stood still: the last that was seen of it was that it {before.stage}, and that something asked for an "
-            "address in its name again.",
+            f"address in its name again.{idle}",
             evidence=(line(before), since, *case.asked_again),
-            remedy=_look_at(case.furthest),
+            remedy=f"{nothing}{_look_at(case.furthest)}",
         )
+
+
+def _is_awaited(case: Case) -> bool:
+    """Whether a boot of the machine leads to anything: a workflow, what is installed on it, its own script; an unknown one tells what it is.
+
+    An unknown host that only fetched a file may be no machine that boots.
+    """
+    work = case.ticket or case.waited_since is not None or case.work is not None
+    if case.interface is None:
+        return work or asked_for_a_file(case.last) or not of(case.last, Stage.LOADER, Stage.LOADER_REQUESTED)
+    return work or case.installed or case.interface.netboot.has_script
 
 
 def _look_at(boot: tuple[Sighting, ...]) -> str:

@@ -18,6 +18,7 @@ TOLD_FOR: Final = timedelta(days=1)
 MOST_IMAGES: Final = 5
 LONGEST: Final = 300
 _BAD: Final = (State.FAILED, State.TIMEOUT)
+_DID_NOT_COME: Final = (Reason.IMAGE_PULL_FAILED, Reason.REGISTRY_UNREACHABLE)
 _WITH_THE_ACTIONS_WORDS: Final = (Reason.NON_ZERO_EXIT, Reason.SIGNAL, Reason.INVALID_REASON)
 
 
@@ -90,7 +91,8 @@ def waiting(case: Case) -> Iterator[Finding]:
         )
     elif work.before:
         remedy = (
-            f"Nothing to do: it begins when that one is over. `tinkbox doctor {work.before[0][:8]}` examines that one."
+            f"It begins when that one is over. `tinkbox doctor {work.before[0][:8]}` examines that one; if it cannot end, "
+            f"`tinkbox workflow cancel {work.before[0][:8]}` has this one begin."
         )
     elif work.services:
         remedy = f"Nothing to do: it begins when its services are ready. `tinkbox service logs {work.id[:8]}/{work.services[0].name}` shows what one prints."
@@ -138,6 +140,11 @@ def workflow_failed(case: Case) -> Iterator[Finding]:
 def has_failed(work: Work) -> bool:
     """Whether it ended otherwise than it should."""
     return work.state in _BAD and work.ended_at is not None
+
+
+def failed_to_fetch(work: Work) -> bool:
+    """Whether it failed as an image did not come.  An action may spell a word of its own as our reason: its hint is another one."""
+    return has_failed(work) and known(work.reason) in _DID_NOT_COME and work.hint == hint(work.reason)
 
 
 def told_lately(case: Case, work: Work) -> bool:

@@ -87,10 +87,10 @@ def test_a_shut_port_is_told_with_its_rule_and_the_command_that_opens_it() -> No
 
 
 def test_packets_that_come_in_and_are_not_delivered_are_told_unless_a_rule_explains_it() -> None:
-    unheard = Unheard(interface="lab", port=67, frames=5, since=BEGIN)
+    unheard = Unheard(interface="lab", port=67, frames=5, since=BEGIN - timedelta(hours=1), until=BEGIN)
     told = found(replace(SOUND, unheard=(unheard,)))
     assert (told.rule, told.gravity) == ("PortUnheard", Gravity.FAULT)
-    assert "5 packets for port 67 came in on lab" in told.evidence[0]
+    assert told.evidence[0] == "2026-11-21 02:00:00 to 2026-11-21 03:00:00 5 packets for port 67 came in on lab"
     assert "`sudo iptables -I INPUT -i lab -p udp --dport 67 -j ACCEPT`" in told.remedy
     assert found(replace(SOUND, unheard=(unheard,), shut_ports=(SHUT,))).rule == "PortShut"
 
@@ -125,6 +125,14 @@ def test_a_clock_that_is_wrong_is_told(clock: ClockVitals, rule: str, gravity: G
     assert (told.rule, told.gravity) == (rule, gravity)
     assert cause in told.cause
     assert "`timedatectl set-ntp true`" in told.remedy
+
+
+def test_a_clock_that_is_off_is_told_with_when_its_server_was_asked_and_not_with_the_time_of_now() -> None:
+    clock = ClockVitals(offset=timedelta(seconds=42), source="ntp.example", asked_at=BEGIN - timedelta(seconds=50))
+    told = found(replace(SOUND, clock=clock))
+    assert told.evidence == ("2026-11-21 02:59:10 by the clock here, when ntp.example was asked",)
+    agreeing = replace(clock, offset=timedelta(seconds=9))
+    assert not diagnose(case(replace(SOUND, clock=agreeing)))
 
 
 @pytest.mark.parametrize(

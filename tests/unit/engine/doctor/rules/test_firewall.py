@@ -8,6 +8,7 @@ import pytest
 from tests.unit.engine.boot_story import BEGIN, appliance
 from tinkbox.engine.doctor.case import Duty
 from tinkbox.engine.doctor.rules.firewall import port_shut, port_taken, replies_refused
+from tinkbox.model.diagnosis import Gravity
 from tinkbox.model.host_vitals import HostVitals, RefusedReplies
 from tinkbox.model.vitals import ShutPort, TakenPort, Vitals
 
@@ -83,7 +84,7 @@ REFUSED = RefusedReplies(
 def test_replies_that_one_policy_keeps_in_are_told_together_with_what_the_kernel_said() -> None:
     ports = (shut(80, "HTTP", OUT, "tcp"), shut(4011, "PXE", OUT), shut(67, "DHCP", OUT))
     vitals = Vitals(at=BEGIN, shut_replies=ports, host=HostVitals(refused_replies=(REFUSED,)))
-    (found,) = replies_refused(appliance(vitals=vitals))
+    (found,) = replies_refused(appliance(vitals=vitals, mode="proxy"))
     assert found.cause == (
         "The appliance's host does not let DHCP, HTTP and PXE replies out on lab: its own firewall drops them, so machines get no answer."
     )
@@ -136,3 +137,44 @@ def test_a_taken_port_is_told_with_who_takes_it(changed: dict[str, str], cause: 
     assert found.evidence[0].endswith(TAKEN.why)
     assert found.stops is not None
     assert (found.stops.duties, found.stops.interface) == ({Duty.HTTP}, "lab")
+
+
+@pytest.mark.parametrize(
+    ("port", "asked", "mode", "duty"),
+    [
+        (67, "DHCP", "reservation", Duty.DHCP),
+        (69, "TFTP", "pool", Duty.TFTP),
+        (80, "HTTP", "off", Duty.HTTP),
+        (4011, "PXE", "proxy", Duty.PXE),
+        (4011, "PXE", "off", Duty.PXE),
+        (4011, "PXE", "reservation", None),
+        (4011, "PXE", "pool", None),
+        (514, "syslog", "proxy", None),
+        (53, "DNS", "pool", None),
+    ],
+)
+def test_a_port_without_which_machines_boot_is_suspect(port: int, asked: str, mode: str, duty: Duty | None) -> None:
+    closed = shut(port, asked, "open {port}")
+    vitals = Vitals(
+        at=BEGIN,
+        shut_ports=(closed,),
+        shut_replies=(closed,),
+        taken_ports=(replace(TAKEN, port=port, asked=asked),),
+        host=HostVitals(refused_replies=(replace(REFUSED, interface="lan", what=asked),)),
+    )
+    told = [
+        each for rule in (port_shut, port_taken, replies_refused) for each in rule(appliance(vitals=vitals, mode=mode))
+    ]
+    assert len(told) == 4
+    assert {each.gravity for each in told} == {Gravity.FAULT if duty else Gravity.SUSPECT}
+    assert {each.stops.duties if each.stops else None for each in told} == {frozenset({duty}) if duty else None}
+    boots = [", which no machine needs to boot" in each.cause for each in told[:2]]
+    assert boots == [duty is None] * 2
+
+
+def test_a_rule_that_shuts_a_port_that_boots_need_is_a_fault_whatever_else_it_shuts() -> None:
+    ports = (shut(514, "syslog", "open {port}"), shut(69, "TFTP", "open {port}"))
+    (found,) = port_shut(appliance(vitals=Vitals(at=BEGIN, shut_ports=ports)))
+    assert found.gravity is Gravity.FAULT
+    assert found.stops is not None
+    assert found.stops.duties == {Duty.TFTP}

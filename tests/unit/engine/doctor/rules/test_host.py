@@ -7,7 +7,7 @@ from ipaddress import IPv4Address, IPv4Network
 import pytest
 
 from tests.unit.engine.boot_story import BEGIN, appliance
-from tinkbox.engine.doctor.case import Case
+from tinkbox.engine.doctor.case import Case, KnownHost
 from tinkbox.engine.doctor.doctor import diagnose
 from tinkbox.model.diagnosis import Diagnosis, Gravity
 from tinkbox.model.hardware import MacAddress
@@ -112,8 +112,34 @@ def test_of_more_marks_than_there_are_places_it_is_said_that_there_are_more() ->
     assert "and at least 16 others like it." in many.cause
     assert "more than 16 were heard on lab" in many.evidence[-2]
     assert not [each for each in few.evidence if "more than" in each]
-    assert len(many.evidence) == 6
+    assert len(many.evidence) == 7
+    assert str(marks[-1].mac) in many.evidence[4], "the newest"
     assert few.subject == many.subject
+
+
+@pytest.mark.parametrize("in_touch", [True, False])
+def test_our_address_with_the_mac_of_a_machine_of_ours_is_told_with_its_name_and_is_suspect_while_that_is_in_touch(
+    in_touch: bool,
+) -> None:
+    host = HostVitals(taken=(TakenAddress(interface="lab", address=OURS, mac=MAC),))
+    (told,) = diagnose(replace(case(host), hosts={MAC: KnownHost(name="node1", in_touch=in_touch)}))
+    assert (told.rule, told.gravity) == ("AddressTaken", Gravity.SUSPECT if in_touch else Gravity.FAULT)
+    assert told.cause.startswith(f"Another host ({MAC} of machine node1) has the appliance's address")
+    assert "any host on the network can send in its name" in told.evidence[-1]
+    assert ("Else another host sends in its name." in told.remedy) == in_touch
+    both = replace(host, taken=(*host.taken, replace(host.taken[0], mac=MacAddress("02:00:00:00:00:01"))))
+    (told,) = diagnose(replace(case(both), hosts={MAC: KnownHost(name="node1", in_touch=True)}))
+    assert told.gravity is Gravity.FAULT
+
+
+def test_a_mark_with_the_mac_of_a_machine_of_ours_is_told_with_its_name_and_behind_the_others() -> None:
+    hosts = {MAC: KnownHost(name="node1", in_touch=True)}
+    (told,) = diagnose(replace(case(HostVitals(appliances=(OTHER,))), hosts=hosts))
+    assert f"Another tinkbox, at 172.30.0.2 (MAC {MAC} of machine node1)," in told.cause
+    assert f"{MAC} is that of machine node1, whose worker is in touch" in told.evidence[1]
+    stranger = replace(OTHER, mac=MacAddress("02:00:00:00:00:01"), address=IPv4Address("172.30.0.3"))
+    (told,) = diagnose(replace(case(HostVitals(appliances=(OTHER, stranger))), hosts=hosts))
+    assert "Another tinkbox, at 172.30.0.3 (MAC 02:00:00:00:00:01)" in told.cause
 
 
 STRAY = StrayRoute(

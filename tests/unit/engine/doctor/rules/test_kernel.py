@@ -11,9 +11,10 @@ from tinkbox.engine.doctor.case import Case
 from tinkbox.engine.doctor.doctor import RULES, SYSLOG_SAYS, diagnose
 from tinkbox.engine.doctor.rules.kernel import MOST_LINES, SENT_BY
 from tinkbox.model.diagnosis import Diagnosis, Gravity
+from tinkbox.model.inventory import Disk, Inventory
 from tinkbox.model.sightings import Line
 from tinkbox.model.workflow import State
-from tinkbox.wire.polling import SILENT_SECONDS
+from tinkbox.wire.polling import ORDERS_SECONDS, SILENT_SECONDS
 
 INVOKED = "tail invoked oom-killer: gfp_mask=0x140cca(GFP_HIGHUSER_MOVABLE|__GFP_COMP), order=0, oom_score_adj=0"
 CHOSEN = "oom-kill:constraint=CONSTRAINT_NONE,nodemask=(null),cpuset=a1,mems_allowed=0,global_oom,task_memcg=/docker/a1,task=tail,pid=412,uid=0"
@@ -167,10 +168,6 @@ def test_panic_is_a_fault_only_once_the_worker_fell_silent() -> None:
     (crashed,) = of_kernel(silent(before))
     assert crashed.gravity is Gravity.FAULT
     assert crashed.cause == "The machine's kernel crashed while os/write ran. It boots again after 30 seconds."
-    (alive,) = diagnose(replace(told, work=replace(told.work, contact=BEGIN + timedelta(seconds=100))))
-    assert (alive.rule, alive.gravity) == ("KernelPanic", Gravity.SUSPECT)
-    assert alive.cause.endswith("Its worker was in touch since.")
-    assert alive.evidence[-1] == "2026-11-21 03:01:40 its worker was in touch"
 
 
 LINES = (
@@ -210,3 +207,47 @@ def test_what_the_worker_reported_itself_is_not_said_to_be_syslogs_word(reason: 
     assert told.work is not None
     (memory,) = of_kernel(replace(told, work=replace(told.work, reason=reason)))
     assert memory.cause.startswith("Memory ran out") is confirmed
+
+
+def outlived(told: Case, seconds: float) -> Case:
+    """The same when the worker was heard of so many seconds after the first line, and not since."""
+    assert told.work is not None
+    contact = BEGIN + timedelta(seconds=90 + seconds)
+    return silent(replace(told, work=replace(told.work, contact=contact), now=contact))
+
+
+@pytest.mark.parametrize("silent_for", [0, 20, 600])
+@pytest.mark.parametrize("text", LINES[:4])
+def test_a_line_after_which_the_worker_was_in_touch_is_not_what_silenced_it(text: str, silent_for: int) -> None:
+    told = outlived(says(text), 100)
+    first, second = diagnose(replace(told, now=told.now + timedelta(seconds=silent_for)))
+    assert (first.rule, second.gravity, second.leads) == ("SilentWorker", Gravity.SUSPECT, False)
+    assert second.cause.startswith(SYSLOG_SAYS)
+    assert second.evidence[-1].startswith("2026-11-21 03:03:10 its worker was in touch all the same: another host")
+
+
+@pytest.mark.parametrize(("after", "gravity"), [(ORDERS_SECONDS, Gravity.FAULT), (ORDERS_SECONDS + 1, Gravity.SUSPECT)])
+def test_what_was_said_since_the_last_poll_may_have_silenced_the_worker(after: float, gravity: Gravity) -> None:
+    (told,) = of_kernel(outlived(says(KILLED), after))
+    assert (told.gravity, told.leads) == (gravity, gravity is Gravity.FAULT)
+
+
+def test_errors_of_a_disk_that_went_on_until_the_worker_fell_silent_are_a_fault() -> None:
+    many = ["I/O error, dev sda, sector 1"] * 101
+    (told,) = of_kernel(outlived(says(*many), 105))
+    assert (told.gravity, "101 lines" in told.cause) == (Gravity.FAULT, True)
+    (other, *_) = of_kernel(outlived(says(*many[:50], "I/O error, dev sdb, sector 1"), 105))
+    assert other.gravity is Gravity.SUSPECT
+
+
+def test_disks_that_the_machine_has_are_told_before_those_that_only_syslog_names() -> None:
+    invented = [f"I/O error, dev vd{each}, sector 1" for each in range(20)]
+    real = ["I/O error, dev sda1, sector 1", "nvme nvme0: I/O 12 QID 3 timeout, aborting"]
+    told = says(*invented, *real)
+    assert [each.subject for each in of_kernel(told)] == ["vd0", "vd1", "vd2"]
+    disks = tuple(Disk(device=each, size=1) for each in ("/dev/sda", "/dev/nvme0n1"))
+    inventory = Inventory(architecture="x86_64", processor="", processors=2, memory=1, firmware="bios", disks=disks)
+    known = replace(told, inventory=inventory)
+    last = of_kernel(known)[-1]
+    assert [each.subject for each in of_kernel(known)] == ["sda1", "nvme0", "vd0"]
+    assert last.evidence[0] == "and errors of 19 other disks"

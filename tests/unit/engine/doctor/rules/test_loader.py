@@ -3,6 +3,7 @@
 import pytest
 
 from tests.unit.engine.boot_story import answered, asked, case, failed, fetched, osie_boot, seen
+from tinkbox.engine.doctor.doctor import diagnose
 from tinkbox.engine.doctor.rules.loader import (
     ARM,
     BIOS,
@@ -172,3 +173,29 @@ def test_a_loader_of_which_nothing_was_heard() -> None:
     assert not list(silent_loader(case(asked(0), fetched(2), after=45)))
     assert not list(silent_loader(case(asked(0), fetched(2), asked(5, Asker.IPXE), after=90)))
     assert not list(silent_loader(case(asked(0), after=90)))
+
+
+def test_a_host_that_only_fetched_a_file_is_no_machine_that_boots() -> None:
+    """As monitoring does, that looks whether TFTP answers."""
+    assert not list(silent_loader(case(fetched(2), after=90)))
+    (stranger,) = diagnose(case(fetched(2), after=90, ticket=False, interface=None))
+    assert stranger.gravity is Gravity.HARMLESS
+    (known,) = diagnose(case(fetched(2), after=90))
+    assert (known.rule, known.gravity) == ("Stalled", Gravity.SUSPECT), "a workflow waits for it"
+
+
+@pytest.mark.parametrize(
+    ("waited_for", "gravity"),
+    [
+        ({}, Gravity.FAULT),
+        ({"ticket": False}, Gravity.SUSPECT),
+        ({"ticket": False, "discovers": True}, Gravity.SUSPECT),
+        ({"ticket": False, "interface": None}, Gravity.SUSPECT),
+        ({"ticket": False, "interface": None, "discovers": True}, Gravity.FAULT),
+    ],
+)
+def test_a_loader_of_a_machine_that_nobody_waits_for_is_suspect_at_most(
+    waited_for: dict[str, bool | None], gravity: Gravity
+) -> None:
+    (found,) = silent_loader(case(asked(0), *answered(1), fetched(2), after=90, **waited_for))
+    assert found.gravity is gravity

@@ -4,7 +4,11 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from ipaddress import IPv4Address
 
-from tinkbox.engine.doctor.case import Case
+import pytest
+
+from tests.unit.engine import boot_story
+from tinkbox.engine.doctor.case import Case, Duty, Fault, Finding, Stops
+from tinkbox.engine.doctor.doctor import diagnose
 from tinkbox.engine.doctor.rules.metadata import (
     cloud_init_failed,
     metadata_refused,
@@ -15,7 +19,7 @@ from tinkbox.engine.doctor.rules.system import disk_not_found
 from tinkbox.model.boot import Asker, Stage
 from tinkbox.model.diagnosis import Gravity
 from tinkbox.model.hardware import MacAddress
-from tinkbox.model.sightings import Sighting
+from tinkbox.model.sightings import OTHER_HOST, Sighting
 
 NOW = datetime(2026, 11, 21, 3, 0, tzinfo=UTC)
 MAC = MacAddress("08:00:27:00:00:01")
@@ -81,6 +85,40 @@ def test_machine_that_boots_from_the_network_or_was_sent_to_its_disk_is_not() ->
     assert not list(runs_its_own_system(replace(case(own), ticket=True, left=True)))
     assert not list(runs_its_own_system(replace(case(own, seen(Stage.SCRIPT, 9)), ticket=True)))
     assert not list(runs_its_own_system(replace(case(seen(Stage.DISCOVER)), ticket=True)))
+
+
+@pytest.mark.parametrize("asker", [Asker.PXE, Asker.HTTP, Asker.IPXE])
+@pytest.mark.parametrize("own", [Stage.DISK_BOOTED, Stage.PHONED_HOME])
+def test_firmware_that_asks_later_than_the_disks_system_ends_what_that_told(asker: Asker, own: Stage) -> None:
+    asks = seen(Stage.DISCOVER, 450, asker=asker.value)
+    waiting = replace(case(seen(own), asks), ticket=True, waited_since=NOW + timedelta(seconds=448))
+    assert not list(runs_its_own_system(waiting))
+    # It asked before, as its disk comes second; and another host asked, in its name.
+    assert list(runs_its_own_system(replace(waiting, sightings=(asks, seen(own, 470)))))
+    forged = replace(asks, facts={**asks.facts, OTHER_HOST: "02:00:00:00:00:66"})
+    assert list(runs_its_own_system(replace(waiting, sightings=(seen(own), forged))))
+    # Its system asks still.
+    lasting = replace(seen(own), facts={"count": 9, "lasted": 460.0})
+    assert list(runs_its_own_system(replace(waiting, sightings=(lasting, asks))))
+
+
+@pytest.mark.parametrize("stage", [Stage.LOADER_REQUESTED, Stage.BOOT_SERVER, Stage.LOADER_FAILED, Stage.OWN_BOOT])
+def test_boot_file_that_is_asked_for_ends_it_too_where_another_server_gives_addresses(stage: Stage) -> None:
+    assert not list(runs_its_own_system(replace(case(seen(Stage.DISK_BOOTED), seen(stage, 9)), ticket=True)))
+
+
+def test_machine_that_runs_its_system_since_before_the_workflow_was_never_rebooted() -> None:
+    waiting = replace(case(seen(Stage.DISK_BOOTED)), ticket=True, waited_since=NOW + timedelta(hours=2))
+    assert [each.gravity for each in runs_its_own_system(waiting)] == [Gravity.SUSPECT]
+
+
+def test_boot_after_the_disks_system_that_stands_still_is_told_as_that_and_the_appliances_fault_in_its_place() -> None:
+    pxe = [boot_story.asked(450), *boot_story.answered(451, file="snponly.efi")]
+    stands = boot_story.case(boot_story.seen(0, Stage.DISK_BOOTED), *pxe, after=80)
+    assert [each.rule for each in diagnose(stands)] == ["Stalled"]
+    found = Finding(gravity=Gravity.FAULT, cause="Port 69 is diverted.", evidence=("a rule",), remedy="Remove it.")
+    fault = Fault(rule="PortTaken", found=found, stops=Stops(duties=frozenset({Duty.TFTP})))
+    assert [each.rule for each in diagnose(replace(stands, faults=(fault,)))] == ["PortTaken"]
 
 
 def test_disk_whose_system_phoned_home_was_found() -> None:

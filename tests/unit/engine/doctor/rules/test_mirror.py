@@ -52,10 +52,13 @@ def test_a_mirror_that_is_away_is_suspect_and_a_fault_once_a_pull_failed() -> No
         (MirrorFault.NAME, "its name has no address", "`getent hosts mirror.lab.example` must print one"),
         (MirrorFault.REFUSED, "refuses connections", "`registry.mirrors` in tinkbox.yaml"),
         (MirrorFault.UNREACHABLE, "has no way there", "`ip route get $(getent hosts mirror.lab.example | cut"),
+        (MirrorFault.NO_TLS, "does not speak TLS there", "write `http://` in its URL under `registry.mirrors`"),
+        (MirrorFault.OTHER_TLS, "does not agree on TLS", "`curl -v https://mirror.lab.example:5000/v2/`"),
         (MirrorFault.CERTIFICATE, "a certificate that is not accepted", "`update-ca-certificates`"),
         (MirrorFault.SILENT, "does not answer", "`curl -v https://mirror.lab.example:5000/v2/`"),
         (MirrorFault.LOGIN, "does not take tinkbox's login", "`password_file`"),
         (MirrorFault.LIMIT, "asked too often", "`username` and `password_file`"),
+        (MirrorFault.NO_REGISTRY, "answers, but not as a registry", "a login page stands before the registry"),
         (MirrorFault.ANSWER, "does not answer as a registry does", "`curl -v https://mirror.lab.example:5000/v2/`"),
     ],
 )

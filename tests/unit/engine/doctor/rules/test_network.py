@@ -21,7 +21,7 @@ from tests.unit.engine.boot_story import (
     rival,
     seen,
 )
-from tinkbox.engine.doctor.case import NetworkQuestion
+from tinkbox.engine.doctor.case import KnownHost, NetworkQuestion
 from tinkbox.engine.doctor.case import held_back as held_back_alone
 from tinkbox.engine.doctor.doctor import diagnose
 from tinkbox.engine.doctor.rules.network import (
@@ -359,6 +359,109 @@ def test_another_host_that_uses_our_address_is_told_by_its_mac() -> None:
     assert "Stop that server" not in told.remedy
     assert not list(other_boot_server(appliance(rivals=(replace(forging, boot_file="x"),))))
     assert len(list(other_server(appliance(rivals=(forging, rival()))))) == 2
+
+
+NODE = KnownHost(name="node1", in_touch=True)
+SILENT = KnownHost(name="node1", in_touch=False)
+HIS = "00:25:90:00:00:09"
+
+
+@pytest.mark.parametrize("shown", [HIS, "172.30.0.9"])
+def test_offers_in_the_name_of_a_machine_that_is_in_touch_are_suspect_and_name_it(shown: str) -> None:
+    (found,) = other_server(appliance(rivals=(rival(),), hosts={shown: NODE}))
+    assert found.gravity is Gravity.SUSPECT
+    assert found.cause == "Packets in the name of node1 offer addresses to the machines that boot here."
+    assert found.evidence[1] == (
+        f"{shown} is that of machine node1, whose worker is in touch; any host on the network can send in its name"
+    )
+    assert "Else another host sends in that name." in found.remedy
+
+
+def test_a_server_beside_a_machine_in_touch_is_a_fault_all_the_same() -> None:
+    real = rival(server=IPv4Address("172.30.0.8"), mac=MacAddress("00:25:90:00:00:08"))
+    suspect, fault = other_server(appliance(rivals=(rival(), real), hosts={HIS: NODE}))
+    assert (suspect.gravity, fault.gravity) == (Gravity.SUSPECT, Gravity.FAULT)
+    assert suspect.subject != fault.subject
+    assert HIS not in fault.remedy
+    assert [each for each in fault.evidence if HIS in each] == []
+
+
+def test_a_server_on_a_machine_of_ours_that_is_not_in_touch_is_a_fault_with_its_name() -> None:
+    (found,) = other_server(appliance(rivals=(rival(),), hosts={HIS: SILENT}))
+    assert found.gravity is Gravity.FAULT
+    assert f"its packets come from {HIS} of machine node1 (eth1)" in found.remedy
+    assert found.evidence[1] == f"{HIS} is that of machine node1; any host on the network can send in its name"
+
+
+def test_an_address_that_is_said_to_be_of_a_machine_in_touch_or_of_no_host_is_suspect() -> None:
+    story = asked(0), *answered(1)[:1]
+    (found,) = other_server(case(*story, STRAY, hosts={"172.30.0.9": NODE}))
+    assert found.gravity is Gravity.SUSPECT
+    assert "another DHCP server, 172.30.0.9 of machine node1, at" in found.cause
+    for server in ("127.0.0.1", "224.0.0.1", "0.0.0.7"):
+        nowhere = seen(3, Stage.OTHER_SERVER, server=server, address="172.30.0.77")
+        (found,) = other_server(case(*story, nowhere))
+        assert found.gravity is Gravity.SUSPECT, server
+
+
+@pytest.mark.parametrize("server", ["127.0.0.1", "0.0.0.0", "224.0.0.1", "240.0.0.1", "255.255.255.255"])
+def test_a_server_that_calls_itself_what_no_host_can_be_is_told_as_forged(server: str) -> None:
+    other = rival(server=IPv4Address(server), boot_file="x")
+    (found,) = other_server(appliance(rivals=(other,)))
+    assert found.gravity is Gravity.SUSPECT
+    assert f"it calls itself {server}, which no host can have" in found.cause
+    assert "Stop that server" not in found.remedy
+    assert not list(other_boot_server(appliance(mode="proxy", rivals=(other,))))
+
+
+@pytest.mark.parametrize("server", [OURS, IPv4Address("172.30.0.9"), IPv4Address("127.0.0.1")])
+def test_our_own_mac_is_never_to_be_taken_off_the_network(server: IPv4Address) -> None:
+    (found,) = other_server(appliance(rivals=(rival(server=server, looped=True),)))
+    assert found.gravity is Gravity.SUSPECT
+    assert f"the appliance's own MAC, {HIS}: the network loops packets back, or a host forges them" in found.cause
+    assert "take" not in found.remedy
+    assert "two ports of a switch" in found.remedy
+    assert "a second DHCP server on this host" in found.remedy
+
+
+def test_who_uses_our_address_with_the_mac_of_a_machine_in_touch_is_suspect() -> None:
+    forging = rival(server=OURS)
+    (found,) = other_server(appliance(rivals=(forging,), hosts={HIS: NODE}))
+    assert found.gravity is Gravity.SUSPECT
+    assert f"the host with MAC {HIS} of machine node1." in found.cause
+    assert "take that host off" not in found.remedy
+    (found,) = other_server(appliance(rivals=(forging,), hosts={HIS: SILENT}))
+    assert found.gravity is Gravity.FAULT
+    unknown = replace(forging, mac=MacAddress("00:25:90:00:00:08"))
+    (found,) = other_server(appliance(rivals=(forging, unknown), hosts={HIS: NODE}))
+    assert found.gravity is Gravity.FAULT
+
+
+def test_a_boot_server_in_the_name_of_a_machine_in_touch_is_suspect() -> None:
+    named = rival(boot_file="pxelinux.0", next_server=IPv4Address("172.30.0.9"))
+    (found,) = other_boot_server(appliance(rivals=(named,), mode="proxy", hosts={HIS: NODE}))
+    assert found.gravity is Gravity.SUSPECT
+    assert "any host on the network can send in its name" in found.evidence[1]
+
+
+def test_of_many_servers_a_few_are_named_in_the_order_of_their_numbers() -> None:
+    many = [
+        rival(server=IPv4Address(f"172.30.0.{each}"), mac=MacAddress(f"02:00:00:00:00:{each:02x}"))
+        for each in range(2, 34)
+    ]
+    (found,) = other_server(appliance(rivals=tuple(reversed(many))))
+    assert "172.30.0.2, 172.30.0.3, 172.30.0.4, 172.30.0.5 and 28 more, gives" in found.cause
+    assert "its packets come from 02:00:00:00:00:02, 02:00:00:00:00:03" in found.remedy
+    assert "02:00:00:00:00:05 and 28 more (eth1)" in found.remedy
+    assert len(found.evidence) == 5
+    assert found.evidence[4] == "28 more answers; one host can answer in the name of many"
+    (found,) = other_server(appliance(rivals=tuple(replace(each, server=OURS) for each in many)))
+    assert (
+        "the host with MAC 02:00:00:00:00:02, 02:00:00:00:00:03, 02:00:00:00:00:04, 02:00:00:00:00:05 and 28 more"
+        in found.cause
+    )
+    (other,) = other_server(appliance(rivals=(replace(many[7], server=OURS),)))
+    assert found.subject == other.subject
 
 
 def test_more_unknown_machines_than_are_noted_are_told_of_the_appliance() -> None:

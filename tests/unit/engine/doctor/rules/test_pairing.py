@@ -120,3 +120,25 @@ def test_who_else_asks_is_suspect_beside_a_worker_and_silences_no_standstill() -
     assert "its worker was in touch all the same" in found.evidence[-1]
     waits = case(near=(Near(mac=NEXT, key="node7", seen_at=BEGIN),))
     assert [each.rule for each in diagnose(waits)] == ["WrongMac", "NeverSeen"]
+
+
+TWO_PROCESSORS = [asked(second, architecture=7 if second % 20 else 11) for second in (70, 80, 90)]
+
+
+@pytest.mark.parametrize("story", [[asked(70 + each, uuid=UUIDS[each % 2]) for each in range(3)], TWO_PROCESSORS])
+def test_who_asked_before_the_worker_was_heard_of_did_not_silence_it(story: list[Sighting]) -> None:
+    work = replace(WORK, contact=BEGIN + timedelta(seconds=140))
+    for silent in (21, 60, 300):
+        now = BEGIN + timedelta(seconds=140 + silent)
+        first, *others = diagnose(replace(case(*osie_boot(0), *story, work=work), now=now))
+        assert first.rule == "SilentWorker"
+        (found,) = (each for each in others if each.rule == "SameMac")
+        assert (found.gravity, found.leads) == (Gravity.SUSPECT, False)
+        assert found.evidence[-1].startswith("2026-11-21 03:02:20 its worker was in touch all the same")
+
+
+def test_two_that_ask_in_turns_since_the_worker_was_heard_of_are_a_fault() -> None:
+    turns = [asked(150 + each, uuid=UUIDS[each % 2]) for each in range(3)]
+    work = replace(WORK, contact=BEGIN + timedelta(seconds=140))
+    (found,) = (each for each in diagnose(case(*osie_boot(0), *turns, work=work, after=60)) if each.rule == "SameMac")
+    assert (found.gravity, found.leads) == (Gravity.FAULT, True)

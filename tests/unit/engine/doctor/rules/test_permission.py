@@ -19,7 +19,7 @@ from tests.unit.engine.boot_story import (
     osie_boot,
     seen,
 )
-from tests.unit.engine.doctor.rules.test_silence import WORK
+from tests.unit.engine.doctor.rules.test_silence import HEARD, OTHER, WORK, elsewhere
 from tinkbox.engine.doctor.case import Case, Lent
 from tinkbox.engine.doctor.doctor import diagnose
 from tinkbox.engine.doctor.rules.permission import (
@@ -215,6 +215,51 @@ def test_a_boot_ticket_that_was_used_twice_is_told_with_both_who_used_it() -> No
     assert (found.gravity, "used twice" in found.cause) == (Gravity.FAULT, True)
     assert "02:00:00:00:00:66" in found.evidence[1]
     assert "credential --rotate" in found.remedy
+
+
+def test_second_host_at_the_machines_address_is_told_as_that_and_not_as_a_theft() -> None:
+    refused = elsewhere(99, count=2, lasted=6.0)
+    (found,) = ticket_refused(case(*osie_boot(0), seen(30, Stage.SESSION), refused, work=WORK, after=60))
+    assert (found.gravity, found.cause) == (
+        Gravity.FAULT,
+        f"Two hosts have the address {MINE}: {OTHER} answered for it beside this machine.",
+    )
+    assert found.evidence[-1] == (
+        f"2026-11-21 03:01:45 a request with this machine's credential came from {MINE}, and by ARP {OTHER} had that address"
+    )
+    assert found.remedy.startswith(
+        f"Find the host with the MAC {OTHER} (your switch knows its port) and take {MINE} off it"
+    )
+    assert "on purpose looks the same" in found.remedy
+    # What another address showed is a credential that another host has, beside it as well.
+    both = list(ticket_refused(case(elsewhere(90, "172.30.0.66"), refused)))
+    assert [each.cause.startswith("Another host used") for each in both] == [True, False]
+    assert [each.gravity for each in both] == [Gravity.FAULT, Gravity.FAULT]
+    # With however many MACs that host answers.
+    flood = [elsewhere(90 + each, neighbour=f"02:00:00:00:00:{each:02x}") for each in range(20)]
+    assert len(list(ticket_refused(case(*flood)))) == 1
+
+
+def test_second_host_is_suspect_once_the_worker_was_in_touch_again() -> None:
+    refused = elsewhere(90, count=3, lasted=5.0)
+    begun = (*osie_boot(0), seen(50, Stage.SESSION), refused)
+
+    def gravity(*more: Sighting, **changes: object) -> Gravity:
+        (found,) = ticket_refused(case(*begun, *more, **{"after": 5, **changes}))
+        return found.gravity
+
+    heard = replace(WORK, contact=HEARD)
+    assert gravity(work=heard, after=12) is Gravity.SUSPECT
+    assert gravity(work=replace(WORK, contact=BEGIN + timedelta(seconds=94))) is Gravity.FAULT
+    assert gravity(work=heard, after=3_600) is Gravity.FAULT  # not in touch now
+    assert gravity(seen(96, Stage.SESSION)) is Gravity.SUSPECT
+    assert gravity(seen(96, Stage.ACTION, state=State.SUCCESS.value), after=3_600) is Gravity.SUSPECT
+    # How it failed is the appliance's own word, and it was refused again after it had been in touch.
+    assert gravity(seen(96, Stage.ACTION, state=State.TIMEOUT.value)) is Gravity.FAULT
+    assert gravity(seen(94, Stage.ACTION)) is Gravity.FAULT
+    # A theft is a theft, whoever is in touch.
+    (found,) = ticket_refused(case(elsewhere(90, "172.30.0.66"), seen(96, Stage.SESSION), work=heard))
+    assert found.gravity is Gravity.FAULT
 
 
 @pytest.mark.parametrize("why", [TicketRefusal.USED, TicketRefusal.ELSEWHERE, TicketRefusal.VOID])

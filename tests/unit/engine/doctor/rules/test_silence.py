@@ -15,6 +15,7 @@ from tinkbox.model.boot import Asker, Stage
 from tinkbox.model.diagnosis import Gravity
 from tinkbox.model.hardware import MacAddress
 from tinkbox.model.session import TicketRefusal
+from tinkbox.model.sightings import Fact, Sighting
 from tinkbox.model.vitals import Attachment, Vitals
 from tinkbox.model.workflow import State
 from tinkbox.wire.polling import SILENT_SECONDS
@@ -22,6 +23,7 @@ from tinkbox.wire.polling import SILENT_SECONDS
 STARTED = BEGIN + timedelta(seconds=60)
 HEARD = BEGIN + timedelta(seconds=100)
 SOUND = Vitals(at=HEARD)
+OTHER = "08:00:27:00:00:02"
 WORK = Work(
     id="w1",
     name="install-7",
@@ -185,3 +187,35 @@ def test_a_worker_that_is_refused_is_silent_for_that() -> None:
     assert "refuses" not in next(silent_worker(working(40, revoked, denied, seen(102, Stage.SESSION)))).cause
     own = seen(101, Stage.TICKET_REFUSED, void, why=void, address=MINE)
     assert "the appliance refuses it: the credential does not count" in next(silent_worker(working(40, own))).cause
+
+
+def elsewhere(second: float, address: str = MINE, **facts: Fact) -> Sighting:
+    """A credential of the machine that was refused because its address or MAC is not the machine's."""
+    why = TicketRefusal.ELSEWHERE.value
+    told: dict[str, Fact] = {"why": why, "address": address, "neighbour": OTHER, **facts}
+    return seen(second, Stage.TICKET_REFUSED, f"{why}, from the host {OTHER}", **told)
+
+
+def test_worker_beside_a_second_host_at_its_address_is_silent_for_that() -> None:
+    (found,) = silent_worker(working(40, elsewhere(101, count=3, lasted=20.0)))
+    assert found.gravity is Gravity.FAULT
+    assert found.cause.endswith(
+        f"two hosts have the address {MINE}, and {OTHER} answers for it, so the appliance does not let the worker in."
+    )
+    assert (
+        f"2026-11-21 03:02:01 a request with this machine's credential came from {MINE}, and by ARP {OTHER} had that address"
+        in found.evidence
+    )
+    assert f"Find the host with the MAC {OTHER}" in found.remedy
+    assert "credential" not in found.remedy
+    # By hand it has an address that nobody gave it.
+    bare = {"address": "172.30.0.99", "exchanged_from": "172.30.0.99"}
+    assert "two hosts have the address 172.30.0.99" in next(silent_worker(working(40, elsewhere(101, **bare)))).cause
+    # What another address was refused is not the worker's, and what the machine's own MAC was refused needs no second host.
+    assert "refuse" not in next(silent_worker(working(40, elsewhere(101, "172.30.0.66")))).cause
+    assert "the credential does not count" in next(silent_worker(working(40, elsewhere(101, neighbour=MAC)))).cause
+
+
+def test_refusals_that_go_on_since_the_worker_was_heard_count_whenever_they_began() -> None:
+    assert "two hosts" in next(silent_worker(working(40, elsewhere(95, count=9, lasted=30.0)))).cause
+    assert "two hosts" not in next(silent_worker(working(40, elsewhere(95)))).cause

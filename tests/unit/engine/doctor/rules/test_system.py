@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -19,7 +20,7 @@ from tests.unit.engine.boot_story import (
     osie_boot,
     seen,
 )
-from tinkbox.engine.doctor.case import Work
+from tinkbox.engine.doctor.case import Finding, Work
 from tinkbox.engine.doctor.doctor import diagnose
 from tinkbox.engine.doctor.rules.system import (
     boot_loop,
@@ -169,6 +170,27 @@ def test_memory_that_suffices_is_unknown_or_worked_is_no_fault() -> None:
     assert not list(ramdisk_too_large(case(*SENT, inventory=INVENTORY, osie=())))
     assert not list(ramdisk_too_large(case(*SENT, inventory=INVENTORY, osie=(replace(OSIE, architecture="aarch64"),))))
     assert not list(ramdisk_too_large(case(*SENT, inventory=INVENTORY, osie=(replace(OSIE, ramdisk=70 * MIB),))))
+
+
+def test_what_its_document_adds_stands_beside_an_osie_that_is_silent() -> None:
+    def found(**more: Any) -> Finding:
+        (told,) = silent_osie(case(*SENT, after=200, interface=replace(KNOWN, **more)))
+        return told
+
+    tagged = found(vlan_id=20)
+    assert tagged.cause.endswith(": its document puts it into VLAN 20, of which nothing was heard.")
+    assert "vlan_id: 20" in tagged.evidence[-1]
+    assert tagged.remedy.startswith("If its switch port does not carry VLAN 20")
+    kept = found(netboot=Netboot(kernel_parameters=("quiet", "module_blacklist=e1000")))
+    assert kept.cause.endswith(": its document keeps the kernel from modules ('module_blacklist=e1000').")
+    assert "command line: 'quiet module_blacklist=e1000'" in kept.evidence[-1]
+    other = found(netboot=Netboot(kernel_parameters=("quiet",)))
+    assert other.cause == "The machine fetched the OSIE, and its worker was never in touch."
+    assert "'quiet'" in other.evidence[-1]
+    (spoke,) = silent_osie(
+        case(*SENT, seen(30, Stage.CLOCK, offset=0), after=300, interface=replace(KNOWN, vlan_id=20))
+    )
+    assert "VLAN" not in spoke.cause, "it has a network"
 
 
 def test_an_osie_of_which_nothing_is_heard_is_a_fault() -> None:
@@ -421,6 +443,28 @@ def test_boot_that_stood_still_before_something_asked_again_is_told() -> None:
     (found,) = stalled_boot(case(*begun, asked(80), after=5))
     assert "the last that was seen of it was that it fetched its boot script" in found.cause
     assert not list(stalled_boot(case(*begun, asked(30), after=5)))
+
+
+@pytest.mark.parametrize("again", [(), (asked(80),)])
+def test_boot_that_stands_still_with_nothing_to_boot_for_is_harmless(again: tuple[Sighting, ...]) -> None:
+    begun = [asked(0), *answered(1), asked(5, Asker.IPXE), seen(6, Stage.SCRIPT), *again]
+    waiting = case(*begun, after=5 if again else 300)
+    assert [each.gravity for each in stalled_boot(waiting)] == [Gravity.SUSPECT]
+    canceled = replace(waiting, ticket=False)
+    (found,) = stalled_boot(canceled)
+    assert found.gravity is Gravity.HARMLESS
+    assert found.cause.endswith("No workflow waits for the machine.")
+    assert found.remedy.startswith("Nothing to do")
+    assert not any(each.leads for each in diagnose(canceled) if each.rule == "Stalled")
+    own = replace(KNOWN, netboot=Netboot(script="#!ipxe"))
+    for awaited in (
+        {"installed": True},
+        {"waited_since": BEGIN},
+        {"interface": own},
+        {"interface": None, "discovers": True},
+        {"work": Work(id="w1", name="n", state=State.FAILED, created_at=BEGIN)},
+    ):
+        assert [each.gravity for each in stalled_boot(replace(canceled, **awaited))] == [Gravity.SUSPECT], awaited
 
 
 @pytest.mark.parametrize(("asks", "gravity"), [(60, Gravity.SUSPECT), (150, Gravity.FAULT)])

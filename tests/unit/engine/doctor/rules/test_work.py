@@ -106,7 +106,7 @@ def test_a_service_with_trouble_or_that_takes_long_is_suspect(
         (WAITS, "Nothing to do if the machine is on its way"),
         (
             replace(WAITS, before=("abcdef0123",)),
-            "Nothing to do: it begins when that one is over. `tinkbox doctor abcdef01`",
+            "It begins when that one is over. `tinkbox doctor abcdef01`",
         ),
         (replace(WAITS, action_state=State.HELD), "Decide: `tinkbox breakpoint list`"),
     ],

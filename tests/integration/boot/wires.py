@@ -7,6 +7,7 @@ import os
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
@@ -111,11 +112,16 @@ def hosts(*names: str) -> Iterator[list[Host]]:
 
 
 def cable(one: Host, interface: str, other: Host, other_interface: str, mac: str = "") -> None:
-    """Connect two hosts; `mac` is that of the second's end."""
+    """Connect two hosts, until each may send; `mac` is that of the second's end."""
     with_mac = f" address {mac}" if mac else ""
     one.ip(f"link add {interface} type veth peer name {other_interface}{with_mac} netns {other.name}")
     one.ip(f"link set {interface} up")
     other.ip(f"link set {other_interface} up")
+    # The kernel drops what is sent before it has noticed the carrier, which on a busy host takes a while.
+    deadline = time.monotonic() + 60
+    for host, name in ((one, interface), (other, other_interface)):
+        while "state UP" not in subprocess.check_output(["ip", "-n", host.name, "link", "show", name], text=True):
+            assert time.monotonic() < deadline, f"{name} does not come up"
 
 
 @dataclass(slots=True)

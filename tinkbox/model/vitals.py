@@ -166,7 +166,8 @@ class UncleanEnd:
 class Vitals:
     """`at` is when the last of them was measured.
 
-    `shut_ports` are told by the rules of the firewall, and so are `shut_replies`, ports from which no reply gets out, and `taken_ports`;
+    `shut_ports` are told by the rules of the firewall, and so are `shut_replies`, ports from which no reply gets out, and `taken_ports`,
+    all of which `filters_changed_at` last, as far as that was seen;
     `unheard` by what comes in.  `damaged_osie` are files of an OSIE,
     `damaged_images` are images by their names, and `registry` is why images cannot be used as a whole.  `database` is what SQLite found, in its last check or when it was asked; `refused_write` is the last write that the disk refused, until one
     succeeded, since `refused_since`.  `operator_socket` is why the file of the operator door's unix socket is gone and cannot be
@@ -181,6 +182,7 @@ class Vitals:
     shut_ports: tuple[ShutPort, ...] = ()
     shut_replies: tuple[ShutPort, ...] = ()
     taken_ports: tuple[TakenPort, ...] = ()
+    filters_changed_at: datetime | None = None
     unheard: tuple[Unheard, ...] = ()
     memory: Memory | None = None
     inodes: Inodes | None = None

@@ -9,6 +9,7 @@ from asyncio.subprocess import DEVNULL, PIPE
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from datetime import datetime
 from functools import partial
 from typing import Final, TypeVar
 
@@ -59,13 +60,18 @@ def _not_understood(shows: str, tables: Sequence[str]) -> str:
 
 
 class Firewall:
-    """Reads the rules anew each time, and thinks about them only when they changed."""
+    """Reads the rules anew each time, and thinks about them only when they changed: `changed_at` is when that was seen last.
 
-    def __init__(self, ports: Sequence[Port], folders: str = _FOLDERS) -> None:
+    That is None while they are as they were when they were read first.
+    """
+
+    def __init__(self, ports: Sequence[Port], clock: Callable[[], datetime], folders: str = _FOLDERS) -> None:
         self._ports = ports
         self._replying = [each for each in ports if each.replies]
         self._folders = folders
+        self._clock = clock
         self._known: dict[str, tuple[object, FirewallReading]] = {}
+        self.changed_at: datetime | None = None
 
     async def look(self) -> FirewallReading:
         """What the rules do now.  Raises Unavailable where they cannot be read."""
@@ -103,9 +109,14 @@ class Firewall:
         lines = (line for line in saved.splitlines() if not line.startswith("#"))
         rules = "\n".join(line.partition(" [")[0] if line.startswith(":") else line for line in lines)
         if known is None or known[0] != rules:
+            self._notice(known)
             read = partial(self._of_iptables, program, rules)
             known = self._known[program] = rules, await asyncio.to_thread(_understood, program, read)
         return known[1]
+
+    def _notice(self, known: object) -> None:
+        if known is not None:
+            self.changed_at = self._clock()
 
     def _of_iptables(self, program: str, rules: str) -> FirewallReading:
         tables = SavedTables(rules, self._command(program))
@@ -121,6 +132,7 @@ class Firewall:
         bridged = {each: frozenset(bridge_ports(each) or ()) for each in {port.interface for port in self._ports}}
         state, known = (_EXPIRY.sub("", told), bridged), self._known.get("nft")
         if known is None or known[0] != state:
+            self._notice(known)
             known = self._known["nft"] = state, await self._of_nft(told, bridged)
         return known[1]
 

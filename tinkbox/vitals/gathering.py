@@ -92,8 +92,8 @@ class Gatherer:
         nothing: tuple[tuple[DamagedFile, ...], str] = ((), "")
         no_files: tuple[DamagedFile, ...] = ()
         no_programs: tuple[OtherVersion, ...] = ()
-        firewall = Firewall(ports)
-        self._firewall = Background(firewall.look, FirewallReading(), often)
+        self._filters = Firewall(ports, clock)
+        self._firewall = Background(self._filters.look, FirewallReading(), often)
         self._osie = Background(lambda: self._osie_files(digests), no_files, often)
         self._versions = Background(lambda: asyncio.to_thread(lambda: tuple(sources.versions())), no_programs, often)
         self._images = Background(sources.images, nothing, often)
@@ -147,6 +147,7 @@ class Gatherer:
             shut_ports=self._firewall.last.shut,
             shut_replies=self._firewall.last.replies,
             taken_ports=self._firewall.last.taken,
+            filters_changed_at=self._filters.changed_at,
             unheard=tuple(self._sources.unheard()),
             memory=host_memory,
             inodes=self._sources.inodes(),

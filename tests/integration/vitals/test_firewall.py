@@ -7,6 +7,7 @@ import socket
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -32,6 +33,10 @@ def lab() -> Iterator[tuple[Host, Host]]:
         yield appliance, machine
 
 
+def now() -> datetime:
+    return datetime.now(UTC)
+
+
 def on(host: Host, *words: str) -> None:
     run(*host.command(*words))
 
@@ -42,7 +47,7 @@ def types(host: Host, words: str) -> None:
 
 def reading(host: Host) -> FirewallReading:
     with at_home_in(host.name):
-        return asyncio.run(Firewall(PORTS, os.environ["PATH"]).look())
+        return asyncio.run(Firewall(PORTS, now, os.environ["PATH"]).look())
 
 
 def told(host: Host) -> dict[int, ShutPort]:
@@ -310,7 +315,7 @@ def test_what_one_program_does_not_tell_is_said_beside_what_the_other_does(
     program.write_text("#!/bin/sh\nexit 1\n")
     program.chmod(0o755)
     with at_home_in(appliance.name):
-        found = asyncio.run(Firewall(PORTS, f"{tmp_path}:{os.environ['PATH']}").look())
+        found = asyncio.run(Firewall(PORTS, now, f"{tmp_path}:{os.environ['PATH']}").look())
     assert [each.port for each in found.shut] == [67]
     assert "nft failed" in found.why_unclear
 
@@ -327,7 +332,7 @@ def test_elements_that_near_their_end_are_no_reason_to_think_about_the_rules_aga
     program, printed = tmp_path / "nft", tmp_path / "printed"
     program.write_text(f"#!/bin/sh\nexec /bin/cat {printed}\n")
     program.chmod(0o755)
-    firewall = Firewall(PORTS, str(tmp_path))
+    firewall = Firewall(PORTS, now, str(tmp_path))
 
     async def shut() -> ShutPort:
         (found,) = (await firewall.look()).shut
@@ -338,6 +343,10 @@ def test_elements_that_near_their_end_are_no_reason_to_think_about_the_rules_aga
         first = await shut()
         printed.write_text(told.replace("59", "58"))
         assert await shut() is first
+        assert firewall.changed_at is None
+        printed.write_text(told.replace('"drop"', '"reject"'))
+        await shut()
+        assert firewall.changed_at is not None
 
     asyncio.run(twice())
 
@@ -362,7 +371,7 @@ def test_a_rule_of_nft_is_quoted_as_nft_writes_it(lab: tuple[Host, Host], tmp_pa
 
 def test_where_no_program_can_tell_that_is_said(lab: tuple[Host, Host], tmp_path: Path) -> None:
     with pytest.raises(Unavailable, match="neither nft nor iptables is installed"):
-        asyncio.run(Firewall(PORTS, str(tmp_path)).look())
+        asyncio.run(Firewall(PORTS, now, str(tmp_path)).look())
     for words, match in (
         ("exit 1", "no right to read it with iptables-save"),
         ("echo '*filter'; echo ':INPUT'", "is not understood"),
@@ -373,7 +382,7 @@ def test_where_no_program_can_tell_that_is_said(lab: tuple[Host, Host], tmp_path
         program.write_text(f"#!/bin/sh\n{words}\n")
         program.chmod(0o755)
         with pytest.raises(Unavailable, match=match):
-            asyncio.run(Firewall(PORTS, f"{tmp_path}:/usr/bin:/bin").look())
+            asyncio.run(Firewall(PORTS, now, f"{tmp_path}:/usr/bin:/bin").look())
 
 
 def test_rules_for_another_interface_are_of_no_concern(lab: tuple[Host, Host]) -> None:
@@ -382,4 +391,4 @@ def test_rules_for_another_interface_are_of_no_concern(lab: tuple[Host, Host]) -
     assert told(appliance) == {}
     with at_home_in(appliance.name):
         elsewhere = tuple(replace(each, interface="eth9") for each in PORTS)
-        assert len(asyncio.run(Firewall(elsewhere).look()).shut) == len(PORTS)
+        assert len(asyncio.run(Firewall(elsewhere, now).look()).shut) == len(PORTS)

@@ -115,8 +115,10 @@ def port_unheard(case: Case) -> Iterator[Finding]:
     if vitals is None:
         return
     explained = {(each.interface, each.port) for each in vitals.shut_ports if each.protocol == "udp"}
+    changed = vitals.filters_changed_at
     for each in vitals.unheard:
-        if (each.interface, each.port) in explained:
+        # What came before the rules were others says nothing of those that are.
+        if (each.interface, each.port) in explained or (changed is not None and each.until <= changed):
             continue
         yield Finding(
             gravity=Gravity.FAULT,

@@ -93,6 +93,9 @@ def test_packets_that_come_in_and_are_not_delivered_are_told_unless_a_rule_expla
     assert told.evidence[0] == "2026-11-21 02:00:00 to 2026-11-21 03:00:00 5 packets for port 67 came in on lab"
     assert "`sudo iptables -I INPUT -i lab -p udp --dport 67 -j ACCEPT`" in told.remedy
     assert found(replace(SOUND, unheard=(unheard,), shut_ports=(SHUT,))).rule == "PortShut"
+    mended = replace(SOUND, unheard=(unheard,), filters_changed_at=BEGIN)
+    assert diagnose(case(mended)) == (), "it came before the filter was another one"
+    assert found(replace(mended, filters_changed_at=BEGIN - timedelta(seconds=1))).rule == "PortUnheard"
 
 
 @pytest.mark.parametrize(

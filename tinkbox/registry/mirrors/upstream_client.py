@@ -293,9 +293,11 @@ class UpstreamClient:
         realm = challenge.parameters.get("realm", "")
         parts = urlsplit(realm)
         if parts.scheme not in ("http", "https") or not parts.hostname or parts.username is not None:
-            raise UpstreamFailed(f"{self.host} names no place to fetch a token from: {realm[:200]!r}")
+            told = f"{self.host} names no place to fetch a token from: {realm[:200]!r}"
+            raise UpstreamFailed(told, MirrorFault.ANSWER)
         if parts.scheme == "http" and self._root.startswith("https:"):
-            raise UpstreamFailed(f"{self.host} has its tokens fetched without HTTPS, from {parts.netloc}")
+            told = f"{self.host} has its tokens fetched without HTTPS, from {parts.netloc}"
+            raise UpstreamFailed(told, MirrorFault.ANSWER)
         query = {"service": challenge.parameters["service"]} if "service" in challenge.parameters else {}
         query |= {"scope": scope} if scope else {}
         separator = "&" if parts.query else "?"
@@ -315,7 +317,7 @@ class UpstreamClient:
         except (ValueError, AttributeError, RecursionError):
             value, lasts = None, 0.0
         if not isinstance(value, str) or not value.isascii() or not value.isprintable():
-            raise UpstreamFailed(f"{parts.netloc} gives no token for {self.host}")
+            raise UpstreamFailed(f"{parts.netloc} gives no token for {self.host}", MirrorFault.ANSWER)
         # The last tenth is for the way.
         return _Token(value, self._monotonic() + lasts * 0.9)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from aiohttp import web
 
-from tinkbox.model.images.mirrors import Mirror
+from tinkbox.model.images.mirrors import Mirror, MirrorFault
 from tinkbox.registry.manifests.manifests import MAX_MANIFEST
 from tinkbox.registry.mirrors.upstream_client import MAX_TOLD, UpstreamClient, UpstreamFailed
 
@@ -34,11 +34,15 @@ async def asking(
         await runner.cleanup()
 
 
-async def refused(handler: Handler, silence: float = 30.0) -> str:
+async def failure(handler: Handler, silence: float = 30.0) -> UpstreamFailed:
     async with asking(handler, silence=silence) as client:
         with pytest.raises(UpstreamFailed) as refusal:
             await client.manifest("tools/wipe", "v1")
-    return str(refusal.value)
+    return refusal.value
+
+
+async def refused(handler: Handler, silence: float = 30.0) -> str:
+    return str(await failure(handler, silence))
 
 
 async def test_one_that_says_nothing_is_not_waited_for_for_ever() -> None:
@@ -105,6 +109,7 @@ async def test_a_challenge_that_nobody_can_answer_is_told(challenge: str, told: 
         return web.Response(status=401, headers={"WWW-Authenticate": challenge} if challenge else {})
 
     assert told in await refused(guarded)
+    assert (await failure(guarded)).fault is (MirrorFault.ANSWER if "Bearer" in challenge else MirrorFault.LOGIN)
 
 
 @pytest.mark.parametrize("answer", ["[]", "{}", '{"token": 1}', '{"token": "a\\nb"}', "x"])
@@ -116,6 +121,7 @@ async def test_what_is_no_token_is_refused(answer: str) -> None:
         return web.Response(status=401, headers={"WWW-Authenticate": realm})
 
     assert "gives no token for" in await refused(guarded)
+    assert (await failure(guarded)).fault is MirrorFault.ANSWER
 
 
 async def test_a_login_that_does_not_help_is_asked_for_once() -> None:

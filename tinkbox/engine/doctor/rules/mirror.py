@@ -27,8 +27,9 @@ _FAULTS: Final[Mapping[MirrorFault, tuple[str, str]]] = {
         ),
     ),
     MirrorFault.UNREACHABLE: (
-        "cannot be reached: this host has no way there",
-        "`ip route get $(getent hosts {name} | cut -d' ' -f1)` shows the way that is taken: mend the route, the link or the gateway.",
+        "cannot be reached: nobody answers at its address, or this host has no way there",
+        "`ip route get $(getent hosts {name} | cut -d' ' -f1)` shows the way that is taken: where it names a gateway, mend the route, the link "
+        "or the gateway; else the registry's host is off, or has another address.",
     ),
     MirrorFault.NO_TLS: (
         "does not speak TLS there",

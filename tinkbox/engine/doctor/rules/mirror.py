@@ -28,8 +28,10 @@ _FAULTS: Final[Mapping[MirrorFault, tuple[str, str]]] = {
     ),
     MirrorFault.UNREACHABLE: (
         "cannot be reached: nobody answers at its address, or this host has no way there",
-        "`ip route get $(getent hosts {name} | cut -d' ' -f1)` shows the way that is taken: where it names a gateway, mend the route, the link "
-        "or the gateway; else the registry's host is off, or has another address.",
+        (
+            "`ip route get $(getent hosts {name} | cut -d' ' -f1)` shows the way that is taken: where it names a gateway, mend the route, the link "
+            "or the gateway; else the registry's host is off, or has another address."
+        ),
     ),
     MirrorFault.NO_TLS: (
         "does not speak TLS there",

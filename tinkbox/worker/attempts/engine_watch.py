@@ -8,7 +8,8 @@ from typing import NoReturn
 from tinkbox.runtime import ContainerFailed, EngineAway
 
 EVERY = 4.0  # seconds from an answer to the next question
-PATIENCE = 4.0  # seconds; an engine that hangs takes the question and never answers it
+# Seconds: an engine that hangs takes the question and never answers it; one on a very busy machine answers after ten.
+PATIENCE = 15.0
 _log = logging.getLogger(__name__)
 
 

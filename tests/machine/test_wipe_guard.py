@@ -106,7 +106,7 @@ def test_disk_that_is_chosen_by_its_size_is_the_one_that_its_path_was(story: Sto
 
 def test_choice_that_means_two_disks_is_refused_with_both(story: Story) -> None:
     assert story.ambiguous["reason"] == "DiskAmbiguous"
-    assert "`transport=virtio` means 2 disks of this machine" in story.ambiguous["message"]
+    assert "'transport=virtio' means 2 disks of this machine" in story.ambiguous["message"]
     assert f"{SECOND_DISK} size=67.1M" in story.ambiguous["message"]
 
 

@@ -250,7 +250,7 @@ def test_update_compares_and_changes_nothing(tinkbox: Tinkbox, lab: FakeApplianc
     assert document["newest"]["verified"] == "signed"
     printed = tinkbox("image", "update").out
     assert "lab    20260101  20261101  1MiB  signed" in printed
-    assert printed.endswith("To fetch: tinkbox image fetch lab\n")
+    assert printed.endswith("To fetch: `tinkbox image fetch lab`\n")
     assert {request for request, _ in lab.asked} == {"GET /v1/system-images"}
 
 

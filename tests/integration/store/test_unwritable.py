@@ -7,7 +7,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 import pytest
@@ -41,6 +41,17 @@ def flagged(file: Path, flag: int) -> Iterator[None]:
             fcntl.ioctl(opened, _SET_FLAGS, before.to_bytes(8, sys.byteorder))
     finally:
         os.close(opened)
+
+
+def holds_for_what_is_open(folder: Path) -> bool:
+    """Whether a flag also keeps out who has the file open already: on some file systems, as overlayfs, it does not."""
+    probe = folder / "probe"
+    with probe.open("wb", buffering=0) as file, flagged(probe, IMMUTABLE):
+        try:
+            file.write(b"x")
+        except OSError:
+            return True
+    return False
 
 
 @pytest.fixture
@@ -114,7 +125,8 @@ async def test_a_store_whose_file_is_made_immutable_names_it_and_goes_on_when_it
     file = tmp_path / "tinkbox.sqlite-wal"
     try:
         refused = rf"{file} is immutable: `chattr -i {file}`"
-        with flagged(file, IMMUTABLE), pytest.raises(Unavailable, match=refused):
+        keeps_out = holds_for_what_is_open(tmp_path)
+        with flagged(file, IMMUTABLE), pytest.raises(Unavailable, match=refused) if keeps_out else nullcontext():
             await store.write(lambda tables: tables.templates.put(template("one", "one")))
         await store.write(lambda tables: tables.templates.put(template("one", "one")))
     finally:

@@ -57,7 +57,7 @@ def test_the_disk_that_is_meant_is_in_the_environment_or_the_action_fails(machin
         assert machine.finished(none) == "FAILED"
         told = machine.told(none)
         assert told["reason"] == "NoSuchDisk"
-        assert told["message"].startswith("no disk of this machine is meant by `serial=no-such-serial`: it has ")
+        assert told["message"].startswith("no disk of this machine is meant by 'serial=no-such-serial': it has ")
         some = machine.workflow("echo $TINKBOX_DISK $DEST_DISK >/marks/disk", disk="smallest")
         if isinstance(found, Refused):
             assert machine.finished(some) == "FAILED"

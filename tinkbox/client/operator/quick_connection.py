@@ -7,7 +7,7 @@ from collections.abc import Coroutine
 from contextlib import closing
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from pathlib import Path
-from select import select
+from select import POLLIN, poll
 from socket import AF_UNIX, SOCK_STREAM, socket
 from time import monotonic
 from typing import Any, Final, TypeVar
@@ -96,7 +96,7 @@ class QuickConnection(Connection):
 
     def _tell_late(self, answering: socket, seconds: float) -> None:
         """Until an answer begins, or a person was told that it is late; raises TimeoutError when it has to be there by then."""
-        if select([answering], [], [], min(LATE, seconds))[0]:
+        if _is_answering(answering, min(LATE, seconds)):
             return
         if seconds <= LATE:
             raise TimeoutError
@@ -106,7 +106,7 @@ class QuickConnection(Connection):
     def _wait(self, answering: socket, work: Work) -> None:
         """Until an answer begins; raises OSError or HTTPException when the appliance answers nothing else either."""
         began = looked = monotonic()
-        while not select([answering], [], [], TICK)[0]:
+        while not _is_answering(answering, TICK):
             now = monotonic()
             work.waiting(now - began)
             if now - looked >= LOOK_EVERY:
@@ -145,3 +145,10 @@ class _UnixConnection(HTTPConnection):
         self.sock = socket(AF_UNIX, SOCK_STREAM)
         self.sock.settimeout(self.timeout)
         self.sock.connect(str(self._path))
+
+
+def _is_answering(answering: socket, seconds: float) -> bool:
+    """Whether anything comes within so many seconds.  Not select(2): who has a thousand files open may ask as well."""
+    ready = poll()
+    ready.register(answering, POLLIN)
+    return bool(ready.poll(seconds * 1000))

@@ -51,7 +51,11 @@ def test_a_mirror_that_is_away_is_suspect_and_a_fault_once_a_pull_failed() -> No
     [
         (MirrorFault.NAME, "its name has no address", "`getent hosts mirror.lab.example` must print one"),
         (MirrorFault.REFUSED, "refuses connections", "`registry.mirrors` in tinkbox.yaml"),
-        (MirrorFault.UNREACHABLE, "nobody answers at its address", "`ip route get $(getent hosts mirror.lab.example | cut"),
+        (
+            MirrorFault.UNREACHABLE,
+            "nobody answers at its address",
+            "`ip route get $(getent hosts mirror.lab.example | cut",
+        ),
         (MirrorFault.NO_TLS, "does not speak TLS there", "write `http://` in its URL under `registry.mirrors`"),
         (MirrorFault.OTHER_TLS, "does not agree on TLS", "`curl -v https://mirror.lab.example:5000/v2/`"),
         (MirrorFault.CERTIFICATE, "a certificate that is not accepted", "`update-ca-certificates`"),

@@ -324,6 +324,11 @@ class Case:
         return any(each in self.hosts and self.hosts[each].in_touch for each in shown)
 
     @property
+    def relay(self) -> str:
+        """The address of the relay that its last questions came by, empty where they came without."""
+        return next((found for each in reversed(of(self.last, Stage.DISCOVER)) if (found := text(each, "relay"))), "")
+
+    @property
     def worker_heard(self) -> datetime | None:
         """When the machine's worker was heard of last, while it is in touch; None: it is not."""
         work = self.work

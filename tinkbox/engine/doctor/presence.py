@@ -144,9 +144,8 @@ def _address(case: Case) -> IPv4Address | None:
 
 def _behind(case: Case, address: IPv4Address | None) -> str:
     """The relay that its last questions came by, else the network that its address is in; empty: neither is known."""
-    relay = next((found for each in reversed(of(case.last, Stage.DISCOVER)) if (found := text(each, "relay"))), "")
-    if relay:
-        return relay
+    if case.relay:
+        return case.relay
     return next((str(each.network) for each in case.subnets if address is not None and address in each.network), "")
 
 

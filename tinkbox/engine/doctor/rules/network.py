@@ -281,8 +281,7 @@ def unheard_relay(case: Case) -> IPv4Address | None:
     offered = _only_offered(case)
     if not offered or case.now - offered[0].at < OFFERED_FOR:
         return None
-    relay = text(of(case.sightings, Stage.DISCOVER)[-1], "relay")
-    return IPv4Address(relay) if relay else None
+    return IPv4Address(case.relay) if case.relay else None
 
 
 def _only_offered(case: Case) -> Sequence[Sighting]:

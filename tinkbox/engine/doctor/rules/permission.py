@@ -416,7 +416,7 @@ def _is_lent(case: Case, seen: Sighting, lent: Lent) -> Finding:
 
 def _strange_relay(case: Case) -> str:
     """The relay that its question came by, when that is in none of our networks; else empty."""
-    relay = next((found for each in reversed(of(case.last, Stage.DISCOVER)) if (found := text(each, "relay"))), "")
+    relay = case.relay
     return "" if not relay or any(IPv4Address(relay) in each.network for each in case.subnets) else relay
 
 

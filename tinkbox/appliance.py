@@ -208,7 +208,7 @@ class Appliance:
         self._arrivals: list[DhcpArrivals] = []
         self.vitals = Gatherer(
             [*own_interfaces(sockets.networks)],
-            [*ports_for_machines(sockets.networks)],
+            [*ports_for_machines(sockets.networks, direct=settings.dhcp.gives_addresses and sockets.has_no_relays)],
             self._vital_sources(),
             _now,
             lambda: time.clock_gettime(time.CLOCK_BOOTTIME),

@@ -60,6 +60,11 @@ class Sockets:
     subnets: tuple[Subnet, ...]
 
     @property
+    def has_no_relays(self) -> bool:
+        """Whether all networks that machines are on are our own."""
+        return all(each.interface for each in self.subnets)
+
+    @property
     def first(self) -> Listening:
         """Where the appliance is known by one address only, it is known by this one's."""
         return self.networks[0]

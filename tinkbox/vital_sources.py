@@ -33,8 +33,8 @@ _ENGINE_SECONDS: Final = 5.0
 _USUAL_SOCKETS: Final = (Path("/var/run/docker.sock"),)
 
 
-def ports_for_machines(networks: Sequence[Listening]) -> Iterator[Port]:
-    """What machines have to reach on each network."""
+def ports_for_machines(networks: Sequence[Listening], *, direct: bool) -> Iterator[Port]:
+    """What machines have to reach on each network; `direct` is as in `Port`."""
     for each in networks:
         udp = {"DHCP": each.dhcp, "TFTP": each.tftp, "PXE": each.boot_server, "syslog": each.syslog}
         if each.names is not None:
@@ -48,6 +48,7 @@ def ports_for_machines(networks: Sequence[Listening]) -> Iterator[Port]:
                 port=found.getsockname()[1],
                 protocol=protocol,
                 what=what,
+                direct=direct,
             )
 
 

@@ -4,8 +4,11 @@ from dataclasses import dataclass, fields
 from datetime import datetime
 from enum import StrEnum
 from ipaddress import IPv4Address, IPv4Network
+from typing import Final
 
 from tinkbox.model.hardware import MacAddress
+
+GIVES_ADDRESSES: Final = ("reservation", "pool")  # the modes in which machines have their addresses of us
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

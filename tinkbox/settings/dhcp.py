@@ -6,12 +6,12 @@ from ipaddress import AddressValueError, IPv4Address, IPv4Network
 from typing import Any
 
 from tinkbox.model.errors import Invalid, Problem
-from tinkbox.model.leases import LeaseTerms, Subnet
+from tinkbox.model.leases import GIVES_ADDRESSES, LeaseTerms, Subnet
 from tinkbox.model.text import counted
 from tinkbox.settings import readers
 from tinkbox.settings.declaring import entries, inline, keys_of, reader, required, setting
 
-MODES = ("reservation", "pool", "proxy", "off")
+MODES = (*GIVES_ADDRESSES, "proxy", "off")
 MAX_POOL = 65_536
 MAX_LINK_BITS = 30  # a network with two addresses: for us, or a router, and for one machine
 LEAST_LEASE_SECONDS = 10
@@ -120,6 +120,11 @@ class Dhcp:
         each=check_subnet,
         together=check_overlaps,
     )
+
+    @property
+    def gives_addresses(self) -> bool:
+        """Whether machines are to have their addresses of us."""
+        return self.mode in GIVES_ADDRESSES
 
     @property
     def lends(self) -> bool:

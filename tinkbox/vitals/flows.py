@@ -7,6 +7,7 @@ from ipaddress import IPv4Address, IPv4Network
 from typing import Final
 
 EVERYBODY: Final = IPv4Address("255.255.255.255")
+_NO_ADDRESS: Final = IPv4Address(0)
 _CLIENT: Final = 68  # where DHCP clients hear replies
 
 
@@ -45,7 +46,10 @@ def surely(is_so: bool) -> Match:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Port:
-    """A port of ours that machines have to reach on an interface, at our address there; `what` is asked there."""
+    """A port of ours that machines have to reach on an interface, at our address there; `what` is asked there.
+
+    Where it is `direct`, machines ask for their addresses without a relay between, so that they have none yet.
+    """
 
     interface: str
     address: IPv4Address
@@ -53,6 +57,7 @@ class Port:
     port: int
     protocol: str
     what: str
+    direct: bool = False
 
     @property
     def targets(self) -> frozenset[IPv4Address]:
@@ -117,7 +122,7 @@ class Flow:
 
     def is_from_port(self, low: int, high: int) -> Match:
         """Whether its source port is one of these."""
-        known = self.port.replies_from if self.way is Way.OUT else None
+        known = self.port.replies_from if self.way is Way.OUT else _CLIENT if self._has_no_address else None
         return (surely((low, high) == (0, 65535)) or Match.MAYBE) if known is None else surely(low <= known <= high)
 
     def is_to(self, first: IPv4Address, last: IPv4Address) -> Match:
@@ -136,7 +141,18 @@ class Flow:
         """Whether it comes from one of these addresses."""
         if self.way is Way.OUT and first <= self.port.address <= last:
             return Match.YES
-        return surely((first, last) == (IPv4Address(0), EVERYBODY)) or Match.MAYBE
+        if self._has_no_address:
+            return surely(first == _NO_ADDRESS)
+        return surely((first, last) == (_NO_ADDRESS, EVERYBODY)) or Match.MAYBE
+
+    def is_from_kind(self, kinds: Sequence[str]) -> Match:
+        """Whether it comes from one of these kinds of addresses (`ip route` has their names), in small letters."""
+        return surely("broadcast" in kinds) if self._has_no_address else Match.MAYBE
+
+    @property
+    def _has_no_address(self) -> bool:
+        """Whether it is the question of a machine that has no address yet: the kernel takes 0.0.0.0 for a broadcast address."""
+        return self.way is Way.IN and self.port.what == "DHCP" and self.port.direct
 
     def is_in_state(self, states: Collection[str]) -> Match:
         """Whether connection tracking has it in one of these states, in small letters."""

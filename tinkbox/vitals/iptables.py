@@ -43,7 +43,7 @@ _KINDS: Final = {
 # What these ask depends on the machine, or on what was before: that is no reason to say that a rule is not understood.
 _OPEN: Final = re.compile(
     r"--(limit|limit-burst|hashlimit-.*|connlimit-.*|connbytes.*|quota|rcheck|update|set|remove|name|mask|rsource|rdest|seconds|hitcount"
-    r"|rttl|reap|mac-source|[ug]id-owner|socket-exists|mark|src-type|src-range|src-pfx|src-group|dst-group|icmp-type|tcp-flags|syn"
+    r"|rttl|reap|mac-source|[ug]id-owner|socket-exists|mark|src-range|src-pfx|src-group|dst-group|icmp-type|tcp-flags|syn"
     r"|tcp-option|ctstatus|ctdir|ctexpire|length|pkt-type|ttl-.*|dscp.*|tos|helper|validmark|invert|loose"
     r"|accept-local|fragment|cpu|priority|realm|limit-iface-in|limit-iface-out|dir|pol|reqid|spi)"
 )
@@ -176,7 +176,8 @@ _READ: Final = frozenset(
     {
         "-m", "--match", "--comment", "-f", "-i", "--in-interface", "-o", "--out-interface", "-p", "--protocol",
         "--dport", "--destination-port", "--dports", "--destination-ports", "-d", "--destination",
-        "--sport", "--source-port", "--sports", "--source-ports", "-s", "--source", "--ctstate", "--state", "--dst-type",
+        "--sport", "--source-port", "--sports", "--source-ports", "-s", "--source", "--ctstate", "--state",
+        "--dst-type", "--src-type",
     }
 )  # fmt: skip
 
@@ -225,6 +226,8 @@ class _Condition:
                 return flow.is_in_state(value.lower().split(","))
             case "--dst-type":
                 return flow.is_to_kind(value.lower().split(","))
+            case "--src-type":
+                return flow.is_from_kind(value.lower().split(","))
         return Match.MAYBE
 
 

@@ -568,6 +568,8 @@ def _compared(left: object, told: _Values, flow: Flow) -> Match:
             return flow.is_in_state([*map(str, values)])
         case {"fib": {"result": "type", "flags": flags}} if flags in ("daddr", ["daddr"]):
             return flow.is_to_kind([*map(str, values)])
+        case {"fib": {"result": "type", "flags": flags}} if flags in ("saddr", ["saddr"]):
+            return flow.is_from_kind([*map(str, values)])
     return Match.MAYBE
 
 

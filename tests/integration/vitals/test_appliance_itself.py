@@ -123,6 +123,12 @@ def test_a_firewall_and_files_that_change_are_told_until_they_are_mended(lab: Do
     (osie / "vmlinuz").unlink()
     until(lambda: "it is missing" in str(conditions(lab).get("OsieDamaged")), "the missing kernel to be told")
     lab.network.run(remedy(shut))
+    lab.network.run(["iptables", "-A", "INPUT", "-m", "addrtype", "--src-type", "BROADCAST", "-j", "DROP"])
+    until(
+        lambda: "UDP port 67 (DHCP)" in str(conditions(lab).get("PortShut")),
+        "what no machine without an address gets through",
+    )
+    lab.network.run(remedy(told(lab, "PortShut")))
     put(osie / "vmlinuz", kernel)
     put(osie / "osie.json", description.encode())
     lab.appliance.command("image", "load", tmp_path / "image.tar")

@@ -1,20 +1,28 @@
 """Which ports iptables surely shuts, and which not."""
 
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from tests.unit.vitals.ports import PORTS
-from tinkbox.vitals.flows import Way
+from tinkbox.vitals.flows import Port, Way
 from tinkbox.vitals.iptables import SavedTables
 
 UFW = Path(__file__).with_name("rulesets") / "ufw.save"
 CHAINS = {"filter": (":INPUT {policy} [0:0]", ":FORWARD ACCEPT [0:0]"), "raw": (":PREROUTING {policy} [0:0]",)}
 
 
-def shut(*rules: str, policy: str = "ACCEPT", table: str = "filter", more: tuple[str, ...] = ()) -> list[int]:
+def shut(
+    *rules: str,
+    policy: str = "ACCEPT",
+    table: str = "filter",
+    more: tuple[str, ...] = (),
+    ports: Sequence[Port] = PORTS,
+) -> list[int]:
     lines = [f"*{table}", *(each.format(policy=policy) for each in CHAINS[table]), *more, *rules, "COMMIT"]
-    return [each.port for each in SavedTables("\n".join(lines)).shut(PORTS, Way.IN)]
+    return [each.port for each in SavedTables("\n".join(lines)).shut(ports, Way.IN)]
 
 
 ALL = [80, 67, 69, 4011, 514]
@@ -38,6 +46,35 @@ ALL = [80, 67, 69, 4011, 514]
 )
 def test_what_a_rule_surely_drops_is_shut(rules: list[str], ports: list[int]) -> None:
     assert shut(*rules) == ports
+
+
+# A machine that boots asks from 0.0.0.0, which the kernel takes for a broadcast address, and from port 68.
+@pytest.mark.parametrize(
+    "rules",
+    [
+        ["-A INPUT -s 0.0.0.0/8 -j DROP"],
+        ["-A INPUT -s 172.30.0.0/24 -j ACCEPT", "-A INPUT -p udp -m udp --dport 67 -j DROP"],
+        ["-A INPUT -m addrtype --src-type BROADCAST -j DROP"],
+        ["-A INPUT -m addrtype ! --src-type UNICAST -j DROP"],
+        ["-A INPUT -p udp -m udp --sport 68 -j DROP"],
+    ],
+)
+def test_what_drops_all_that_have_no_address_yet_shuts_dhcp_where_no_relay_asks(rules: list[str]) -> None:
+    assert shut(*rules) == []
+    assert shut(*rules, ports=[replace(each, direct=True) for each in PORTS]) == [67]
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [
+        ["-A INPUT -s 0.0.0.0/32 -j ACCEPT", "-A INPUT -p udp -m udp --dport 67 -j DROP"],
+        ["-A INPUT -p udp -m udp --sport 68 --dport 67 -j ACCEPT", "-A INPUT -p udp -m udp --dport 67 -j DROP"],
+        ["-A INPUT -s 10.0.0.0/8 -j DROP"],
+        ["-A INPUT -m addrtype --src-type MULTICAST -j DROP"],
+    ],
+)
+def test_what_lets_those_without_an_address_through_shuts_nothing(rules: list[str]) -> None:
+    assert shut(*rules, ports=[replace(each, direct=True) for each in PORTS]) == []
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """Which ports nft surely shuts, and which not: what nft 1.0.6 printed of real rules."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -69,6 +70,13 @@ def test_single_rules_shut_what_they_surely_drop() -> None:
         4011: ("i", 3),
         514: ("i", 7),  # ip daddr 172.30.0.1 udp dport 514 drop; 69 is accepted once a second
     }
+
+
+def test_what_drops_all_that_have_no_address_yet_shuts_dhcp_where_no_relay_asks() -> None:
+    told = of_rules([is_({"fib": {"result": "type", "flags": ["saddr"]}}, "broadcast"), DROP])
+    direct = [replace(each, direct=True) for each in PORTS]
+    assert not list(Ruleset(told).shut(PORTS, Way.IN))
+    assert [each.port.port for each in Ruleset(told).shut(direct, Way.IN)] == [67]
 
 
 def test_the_rules_that_firewalld_makes_are_understood_and_opened_by_it() -> None:

@@ -19,7 +19,7 @@ from tinkbox.model.disk_usage import DiskUsage
 from tinkbox.model.firmware_traits import FirmwareTraits
 from tinkbox.model.hardware import Interface, MacAddress
 from tinkbox.model.inventory import Inventory
-from tinkbox.model.leases import Claimant, Subnet
+from tinkbox.model.leases import GIVES_ADDRESSES, Claimant, Subnet
 from tinkbox.model.limits import Standing
 from tinkbox.model.notes import Retirement
 from tinkbox.model.sightings import Line, Sighting
@@ -284,7 +284,7 @@ class Case:
     @property
     def gives_addresses(self) -> bool:
         """Whether machines are to have their addresses of us."""
-        return self.mode in ("reservation", "pool")
+        return self.mode in GIVES_ADDRESSES
 
     @property
     def boots(self) -> tuple[tuple[Sighting, ...], ...]:

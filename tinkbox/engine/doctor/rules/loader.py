@@ -1,6 +1,7 @@
 """The doctor's rules about the boot loader: whether it is the right one, arrives, and is allowed to run."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from tinkbox.engine.doctor.case import Case, Finding, line, moment, number, of, text
 from tinkbox.engine.machines.firmware_rules import REFUSED_WITHIN, SIGNED, UNSIGNED
@@ -79,7 +80,7 @@ def missing_loader(case: Case) -> Iterator[Finding]:
     if missing and not of(case.last, Stage.LOADER, *_RUNS):
         name = text(missing[-1], "name")
         yield Finding(
-            gravity=Gravity.FAULT,
+            gravity=_believed(case),
             cause=f"A question for {quoted(name)}, which is not served here, came from the machine's address: probably another DHCP "
             "server names that file.",
             evidence=tuple(map(line, missing)),
@@ -95,7 +96,12 @@ def transfer_stopped(case: Case) -> Iterator[Finding]:
     if not newest or any(each.at >= newest[-1].at for each in of(case.last, Stage.LOADER, *_RUNS)):
         return
     always = len(stopped) > 1 and len({number(each, "block") for each in stopped}) == 1
-    yield _what_stopped(newest[-1], tuple(map(line, stopped[-4:])), always=always)
+    yield replace(_what_stopped(newest[-1], tuple(map(line, stopped[-4:])), always=always), gravity=_believed(case))
+
+
+def _believed(case: Case) -> Gravity:
+    """How far a question by TFTP alone is believed: who is to boot from here asks by DHCP first, where that comes here at all."""
+    return Gravity.FAULT if case.mode == "off" or asked_for_a_file(case.last) else Gravity.SUSPECT
 
 
 def _what_stopped(seen: Sighting, told: tuple[str, ...], *, always: bool) -> Finding:

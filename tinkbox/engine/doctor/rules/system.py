@@ -174,8 +174,9 @@ def silent_osie(case: Case) -> Iterator[Finding]:
     waited = (case.now - [*sent, *begun][-1].at).total_seconds()
     part, why, complaints = _trouble_of_osie(case, sent[-1])
     if why and waited > _OSIE_PASSING.get(part, 0.0):
+        by_syslog = SENT_BY in complaints and waited <= _OSIE_STARTS_WITHIN
         yield Finding(
-            gravity=Gravity.FAULT,
+            gravity=Gravity.SUSPECT if by_syslog else Gravity.FAULT,
             cause=f"The OSIE runs, and its worker cannot start: {quoted(why, 240)}.",
             evidence=(
                 line(sent[-1]),

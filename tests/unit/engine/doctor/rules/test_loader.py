@@ -1,8 +1,11 @@
 """The doctor's rules about the boot loader."""
 
+from collections.abc import Callable, Iterator
+
 import pytest
 
 from tests.unit.engine.boot_story import answered, asked, case, failed, fetched, osie_boot, seen
+from tinkbox.engine.doctor.case import Case, Finding
 from tinkbox.engine.doctor.doctor import diagnose
 from tinkbox.engine.doctor.rules.loader import (
     ARM,
@@ -69,6 +72,19 @@ def test_a_file_that_is_not_served_is_named() -> None:
     assert "probably another DHCP server" in found.cause
     assert not list(missing_loader(case(asked(0), failed(1, "not found", 0, name="autoexec.ipxe"), fetched(2))))
     assert not list(missing_loader(case(asked(0), failed(1, "silence", 0))))
+
+
+@pytest.mark.parametrize(("mode", "gravity"), [("reservation", Gravity.SUSPECT), ("off", Gravity.FAULT)])
+@pytest.mark.parametrize(
+    ("rule", "why"), [(missing_loader, "not found"), (transfer_stopped, "silence")], ids=["missing", "stopped"]
+)
+def test_a_question_by_tftp_alone_is_no_fault_where_machines_ask_for_addresses_first(
+    rule: Callable[[Case], Iterator[Finding]], why: str, mode: str, gravity: Gravity
+) -> None:
+    (found,) = rule(case(failed(1, why, 0), mode=mode))
+    assert found.gravity is gravity, "any host can send one"
+    (found,) = rule(case(asked(0), failed(1, why, 0), mode=mode))
+    assert found.gravity is Gravity.FAULT
 
 
 def test_answers_that_never_arrive_are_a_firewalls() -> None:

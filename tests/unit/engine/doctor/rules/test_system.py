@@ -242,6 +242,12 @@ def test_what_an_osie_says_by_syslog_alone_counts_as_well() -> None:
         "The OSIE runs, and its worker cannot start: 'no answer to DHCP on eth0: is the appliance running?'."
     )
     assert "switch port" in found.remedy
+    # Any host can send it in the machine's name.
+    full = said(40, "[12.30] trouble: disk: no space left on device")
+    (found,) = silent_osie(case(*SENT, said=(full,), after=60))
+    assert found.gravity is Gravity.SUSPECT
+    (found,) = silent_osie(case(*SENT, said=(full,), after=121))
+    assert found.gravity is Gravity.FAULT, "it is silent in any case"
     # Another program's word, an ordinary one of the OSIE, and one of before.
     for other in (replace(told, program="x"), replace(told, text="[1.0] loading drivers"), said(-5, told.text)):
         assert "cannot start" not in next(silent_osie(case(*SENT, said=(other,), after=121))).cause

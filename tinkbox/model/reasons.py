@@ -324,14 +324,14 @@ class Reason(StrEnum):
         "a service of the workflow was not ready within its `timeout`; the message has its last lines",
         (
             "where the message names the container engine, start that on the host of the service: `systemctl status docker`; else "
-            "read what it printed: tinkbox service logs; raise its timeout if it only needs longer"
+            "read what it printed: tinkbox service logs WORKFLOW/SERVICE; raise its timeout if it only needs longer"
         ),
     )
     SERVICE_FAILED = (
         "ServiceFailed",
         Giver.HOST | Giver.APPLIANCE,
         "a service of the workflow ended with an error, as often as its `restart` allows",
-        "read what it printed: tinkbox service logs",
+        "read what it printed: tinkbox service logs WORKFLOW/SERVICE",
     )
     SERVICE_ENDED = (
         "ServiceEnded",

@@ -364,7 +364,7 @@ def test_with_dhcp_off_the_lines_for_the_other_server_make_it_right(tmp_path: Pa
         assert lab.doctor().of() == {}
         lab.known(1)
         lab.known(2, workflow=False, ip=None)
-        assert set(lab.doctor(1).of(1)) == {"NeverSeen"}
+        assert set(lab.doctor(1).of(1)) == {"Waiting"}
         boxes = [lab.box(number) for number in (1, 2, 3)]
         for box in boxes:
             assert box.asks()

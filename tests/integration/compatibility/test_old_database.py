@@ -136,10 +136,9 @@ async def test_operator_door_tells_the_same_of_an_old_database(old: Path) -> Non
         before = TOLD | {"/v1/workflows": [without(LEFT_OUT, each) for each in TOLD["/v1/workflows"]]}
         before["/v1/templates"] = [without({"data"}, each) for each in TOLD["/v1/templates"]]
         told["/v1/workflows"] = [without(INSTEAD, each) for each in told["/v1/workflows"]]
-        # The doctor looks also at machines that were not seen, where a workflow waits for them.
+        # Workflows have waited for machines that were not seen for less than a minute.
         doctor = told["/v1/doctor"]
-        waited_for = sorted(each["machine"] for each in doctor["diagnoses"] if each["rule"] == "NeverSeen")
-        assert waited_for == [f"08:00:27:00:00:{each}" for each in ("0c", "0f", "10", "11")], doctor["diagnoses"]
+        assert "NeverSeen" not in {each["rule"] for each in doctor["diagnoses"]}
         # It also tells of the workflows that wait or failed, and knows more of a machine that nobody told of.
         rules = {each["rule"] for each in doctor["diagnoses"]}
         assert rules >= {"WorkflowFailed", "ImageMissing", "WrongMac"}

@@ -5,7 +5,6 @@ import json
 import re
 import shutil
 import sys
-import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
@@ -16,7 +15,7 @@ from tinkbox.cli.interruptions.outages import Outages
 from tinkbox.cli.interruptions.readers import while_read
 from tinkbox.cli.output.changes import change_each
 from tinkbox.cli.output.formats import Column, Document, for_people, json_of, names_one, short, show, yaml_of
-from tinkbox.cli.output.printable import clean, moment
+from tinkbox.cli.output.printable import clean, moment, wrapped
 from tinkbox.model.errors import TooMany, Unavailable
 from tinkbox.model.key_kinds import KeyKind
 
@@ -337,6 +336,4 @@ def _diagnosis(diagnosis: Document) -> Iterator[str]:
 
 def _wrapped(text: str, first: str, then: str) -> list[str]:
     width = min(shutil.get_terminal_size((MAX_WIDTH, 0)).columns, MAX_WIDTH)
-    return textwrap.wrap(
-        clean(text), width, initial_indent=first, subsequent_indent=then, break_long_words=False, break_on_hyphens=False
-    )
+    return wrapped(text, width, first, then)

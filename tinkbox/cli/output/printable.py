@@ -1,5 +1,6 @@
 """Text that cannot steer a terminal, and times."""
 
+import re
 from contextvars import ContextVar
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -8,7 +9,10 @@ from typing import Final
 from tinkbox.model.duration import show_age
 from tinkbox.model.text import clean, clean_block
 
-__all__ = ["Times", "age", "clean", "clean_block", "logged", "moment", "now", "times_look"]
+__all__ = ["Times", "age", "clean", "clean_block", "logged", "moment", "now", "times_look", "wrapped"]
+
+_COMMAND: Final = re.compile(r"`[^`]*`")
+_UNBROKEN: Final = "\0"  # a space within a command; `clean` leaves none
 
 
 class Times(StrEnum):
@@ -44,6 +48,21 @@ def age(text: str | None) -> str:
 def now() -> datetime:
     """The time here."""
     return datetime.now(UTC)
+
+
+def wrapped(text: str, width: int, first: str = "", then: str = "") -> list[str]:
+    """A text in lines of so many letters, which begin so; commands between backquotes stay whole, so that they can be copied."""
+    import textwrap
+
+    lines = textwrap.wrap(
+        _COMMAND.sub(lambda command: command[0].replace(" ", _UNBROKEN), clean(text)),
+        width,
+        initial_indent=first,
+        subsequent_indent=then,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    return [line.replace(_UNBROKEN, " ") for line in lines]
 
 
 def logged(text: str) -> str:

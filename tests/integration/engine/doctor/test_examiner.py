@@ -214,6 +214,7 @@ async def test_machines_that_a_workflow_waits_for_are_looked_at_whenever_they_we
     world.box.clock.forward(86_401)
     flow = await world.box.workflow()
     never = await world.box.workflow(device_1=2)
+    world.box.clock.forward(60)
     found = await world.examiner.examine()
     assert found.machines == 2
     told = {each.machine: (each.rule, "since the workflow" in each.cause) for each in found.diagnoses}
@@ -263,6 +264,7 @@ async def test_of_machines_of_which_nothing_ever_came_nothing_is_read(
     for number in (1, 2):
         await world.box.machine(number)
         await world.box.workflow(device_1=number)
+    world.box.clock.forward(60)
     world.asks(mac(1))
     assert await world.rules() == [(mac(2), "NeverSeen")]
     assert read == [mac(1)]

@@ -58,6 +58,8 @@ async def test_a_pending_workflow_says_which_machine_it_waits_for_and_where_that
     box, _ = world.box, await world.box.machine(1)
     flow = await box.workflow()
     assert await waits(world, flow) == "machine-1, never seen"
+    assert await told(world, flow) == [("Waiting", Gravity.HARMLESS)]
+    box.clock.forward(60)
     assert await told(world, flow) == [("NeverSeen", Gravity.SUSPECT)]
     world.asks(mac(1))
     for stage in (Stage.OFFERED, Stage.LEASED, Stage.SCRIPT, Stage.KERNEL, Stage.RAMDISK):
@@ -421,6 +423,7 @@ async def test_a_missing_image_does_not_hide_that_the_machine_is_not_there(world
     await world.box.machine(1)
     del world.box.registry["hello-world"]
     flow = await world.box.workflow()
+    world.box.clock.forward(60)
     assert await told(world, flow) == [("ImageMissing", Gravity.FAULT), ("NeverSeen", Gravity.SUSPECT)]
 
 

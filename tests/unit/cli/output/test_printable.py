@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 import pytest
 
 from tinkbox.cli.output import printable
-from tinkbox.cli.output.printable import Times, age, moment, times_look
+from tinkbox.cli.output.printable import Times, age, moment, times_look, wrapped
 
 
 @pytest.fixture
@@ -44,3 +44,13 @@ def test_an_age_counts_from_now(monkeypatch: pytest.MonkeyPatch) -> None:
     assert age("2026-11-27T14:00:00+00:00") == "2h"
     assert age("2026-11-27T18:00:00+01:00") == "0s"
     assert age(None) == ""
+
+
+def test_a_command_stays_on_one_line_and_is_longer_than_that_rather_than_broken() -> None:
+    command = "`iptables -I INPUT -i lab -p udp --dport 67 -j ACCEPT`"
+    assert wrapped(f"Open it: {command}, and look again.", 40, "  ", "  ") == [
+        "  Open it:",
+        f"  {command},",
+        "  and look again.",
+    ]
+    assert wrapped("a word `and a`", 12) == ["a word", "`and a`"]

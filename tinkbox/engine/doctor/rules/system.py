@@ -1,6 +1,7 @@
 """The doctor's rules about what comes after the boot loader: the OSIE, the clock, the disk, and boots that go round."""
 
 from collections.abc import Iterator, Sequence
+from datetime import timedelta
 
 from tinkbox.engine.doctor.case import Case, Duty, Finding, Stops, line, moment, number, of, sized, text
 from tinkbox.engine.doctor.rules.kernel import SENT_BY
@@ -23,6 +24,7 @@ MEMORY_PER_RAMDISK = 7
 _MIB = 1 << 20
 # From the last byte of the ramdisk until the worker speaks, on slow machines.
 _OSIE_STARTS_WITHIN = 120.0
+_SWITCHED_ON_WITHIN = timedelta(minutes=1)
 _OFF = 300.0
 _FAR_OFF = 86_400.0
 _OWN_SYSTEM = (Stage.DISK_BOOTED, *INSTALLED)
@@ -353,10 +355,15 @@ def _where_it_ends(boots: list[tuple[Sighting, ...]]) -> str:
 
 
 def never_seen(case: Case) -> Iterator[Finding]:
-    """A machine that is waited for, and of which nothing was heard, or nothing since the workflow was created."""
+    """A machine that is waited for, and of which nothing was heard, or nothing since the workflow was created.
+
+    Not at once: somebody may be on the way to switch it on.
+    """
     if case.mac is None or not case.ticket or (case.work is not None and case.work.state in FINAL):
         return
     since = case.waited_since
+    if since and case.now - since < _SWITCHED_ON_WITHIN:
+        return
     if not case.sightings and not case.heard_at:
         cause = "A workflow waits for the machine, and nothing was ever seen of it."
         known = f"{moment(case.now)} no question and no transfer of {case.mac} is known"

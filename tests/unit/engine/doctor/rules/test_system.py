@@ -418,12 +418,17 @@ def test_a_machine_that_is_waited_for_in_vain_is_said_to_be_so() -> None:
     assert not list(never_seen(appliance()))
 
 
+@pytest.mark.parametrize(("after", "found"), [(59, 0), (60, 1)])
+def test_a_machine_that_somebody_is_about_to_switch_on_is_not_suspected(after: float, found: int) -> None:
+    assert len([*never_seen(case(waited_since=BEGIN, after=after))]) == found
+
+
 @pytest.mark.parametrize(("heard", "found"), [(-1, 1), (0, 0), (60, 0)])
 def test_what_was_seen_before_the_workflow_was_created_is_no_sign_that_the_machine_is_on(
     heard: float, found: int
 ) -> None:
     heard_at = BEGIN + timedelta(seconds=heard)
-    findings = list(never_seen(case(asked(0), waited_since=BEGIN, heard_at=heard_at)))
+    findings = list(never_seen(case(asked(0), waited_since=BEGIN, heard_at=heard_at, after=60)))
     assert len(findings) == found
     assert all("since the workflow was created" in each.cause for each in findings)
 

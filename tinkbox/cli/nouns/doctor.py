@@ -280,7 +280,7 @@ def _changed(
             yield ""
     for identity, diagnosis in before.items():
         if identity not in now:
-            yield clean(f"{at} over: {_heading(diagnosis)}")
+            yield from _wrapped(f"{at} over: {_heading(diagnosis)}: {diagnosis['cause']}", "", "  ")
     if before and not now:
         yield clean(f"{at} Nothing wrong is left.")
 

@@ -240,7 +240,8 @@ class Case:
     unknown machines that were not noted lately for lack of room.  `faults` are those of the appliance that stop duties of it.  `deaf_at` is when it was found last that one
     of them kept questions for addresses from us.  `relay_answers` tells whether
     the relay that the machine asks by answers ping, None where that was not asked.  `hosts` are the machines of ours whose MACs and
-    addresses, by which they stand there, are among those that other servers, other appliances, holders of our address and hosts that were refused in its name show.
+    addresses, by which they stand there, are among those that other servers, other appliances, holders of our address, claimants, those whom a limit
+    holds back and hosts that were refused in its name show.
     """
 
     now: datetime

@@ -1,6 +1,7 @@
 """The doctor: from what was seen to likely causes.  Pure: a case goes in, diagnoses come out."""
 
 import logging
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -119,6 +120,7 @@ from tinkbox.model.text import one_line
 from tinkbox.model.workflow import BEGUN
 
 _log = logging.getLogger(__name__)
+_PATIENT: Final = re.compile(r"\bMACHINE\b")  # where a command in a remedy is about the machine that is looked at
 BROKEN: Final = "RuleFailed"  # what a rule is told by that failed itself
 SYSLOG_SAYS: Final = "Syslog from the machine's address says: "  # before a cause that only syslog tells
 # What a worker reports of an action that the kernel killed.
@@ -526,12 +528,13 @@ def _leads(case: Case, rule: Rule, found: Finding) -> bool:
 
 
 def _diagnosis(case: Case, rule: Rule, name: str, told: Finding) -> Diagnosis:
+    patient = case.mac or (case.work.hardware_id if case.work else "")
     return Diagnosis(
         rule=name,
         gravity=told.gravity,
         cause=told.cause,
         evidence=told.evidence,
-        remedy=told.remedy,
+        remedy=_PATIENT.sub(patient, told.remedy) if patient else told.remedy,
         machine=case.mac or "",
         workflow=case.work.id if case.work else "",
         subject=told.subject,

@@ -572,6 +572,7 @@ class Examiner:
             osie = tuple(self._osie())
         except Refusal as refusal:
             osie, osie_trouble = (), str(refusal)
+        limits, claimants = tuple(each for each in self._limits() if each.notable), tuple(self._claimants())
         general = Case(
             now=self._clock(),
             since=premises.since,
@@ -583,11 +584,13 @@ class Examiner:
             osie=osie,
             osie_trouble=osie_trouble,
             surveyed=surveyed,
-            limits=tuple(each for each in self._limits() if each.notable),
-            claimants=tuple(self._claimants()),
+            limits=limits,
+            claimants=claimants,
             unnoted=self._machines.timeline.unnoted(),
             question=self._question,
-            hosts=self._hosts(_shown(rivals or (), vitals)),
+            hosts=self._hosts(
+                (*_shown(rivals or (), vitals), *(each.mac for each in claimants), *_holders(limits)),
+            ),
         )
         found = self._dated(faults(replace(general, vitals=vitals)))
         if any(Duty.DHCP in each.stops.duties for each in found):
@@ -717,6 +720,12 @@ def _shown(rivals: Iterable[Rival], vitals: Vitals) -> Iterator[str]:
     if vitals.host is not None:
         yield from (each.mac for each in vitals.host.taken)
         yield from (each.mac for each in vitals.host.appliances)
+
+
+def _holders(limits: Iterable[Standing]) -> Iterator[str]:
+    """Who is held back."""
+    for each in limits:
+        yield from (one.holder for one in each.held_back)
 
 
 def _unasked(why: str) -> tuple[tuple[str, str], ...]:

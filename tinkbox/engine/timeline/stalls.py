@@ -38,7 +38,8 @@ PATIENCE: Final[Mapping[Stage, float]] = {
 }
 _ANSWER: Final = (
     "Our answer did not reach the machine, or it waits for another DHCP server's: look at its cable, the VLAN of its switch "
-    "port, and spanning tree there; UDP port 68 must be open towards it."
+    "port, and spanning tree there. A switch with DHCP snooping drops answers unless the appliance's port is a trusted one; UDP port 68 must "
+    "be open towards the machine."
 )
 _LOADING: Final = (
     "No question for its boot loader came since. TFTP is probably blocked on the way: open UDP port 69 and our answers from other "

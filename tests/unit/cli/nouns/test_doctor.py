@@ -155,7 +155,8 @@ def test_changes_are_told_once_and_a_figure_is_none() -> None:
     before, now = ({doctor._identity(each): each for each in found["diagnoses"]} for found in (first, second))
     changed = list(doctor._changed(before, now, [second], {}))
     assert changed[:2] == ["2026-11-21 03:00:00 UTC began:", f"FAULT  Stalled  {MAC}"]
-    assert changed[-1] == "2026-11-21 03:00:00 UTC over: FAULT  NoOsie"
+    (over,) = (each for each in changed if " over: " in each)
+    assert over.startswith("2026-11-21 03:00:00 UTC over: FAULT  NoOsie: Another DHCP server, 172.30.0.9,")
     as_json = [json.loads(each) for each in doctor._changed_as_json(before, now, [second])]
     assert [(each["change"], each["rule"]) for each in as_json] == [("began", "Stalled"), ("over", "NoOsie")]
     assert [*doctor._changed(now, {}, [second], {})][-1].endswith("Nothing wrong is left.")

@@ -50,7 +50,7 @@ _REMEDIES: Final[Mapping[StepError, str]] = {
     "see `services.names`, or correct the name in the document.",
     StepError.NOT_TAKEN: "Its question came, and not even the first whole packet of the answer was acknowledged: something on the way "
     "carries less than 1500 bytes in a packet (a tunnel, a VLAN, a wrong MTU), and says nothing of it. Find it with `ping -M do -s 1472 "
-    "MACHINE` and `ip link`, and set its MTU to 1500 or more. A firewall that drops what is large, and a machine that was switched off "
+    "ADDRESS` and `ip link`, and set its MTU to 1500 or more. A firewall that drops what is large, and a machine that was switched off "
     "at that moment, look the same.",
     StepError.NO_ROOM: "Give the machine 2 GB of memory or more: kernel and ramdisk have to fit in at once.",
     StepError.NOT_EXECUTABLE: "The kernel is for another processor, or damaged: compare arch in its hardware document with "

@@ -118,7 +118,7 @@ def hung_task(case: Case) -> Iterator[Finding]:
             cause=f"A process on the machine, {quoted(last['task'], 40)}, stands still {_while(case)}, for more than {last['seconds']} s: "
             "mostly a disk or a network file system does not answer.",
             evidence=_said(each for each, _ in matches),
-            remedy="See to the disk that the action uses; lines about it stand in `tinkbox hardware get`.",
+            remedy="See to the disk that the action uses; lines about it stand in `tinkbox hardware get MACHINE`.",
             subject=KERNEL,
         )
 

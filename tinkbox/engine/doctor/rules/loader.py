@@ -126,7 +126,7 @@ def _what_stopped(seen: Sighting, told: tuple[str, ...], *, always: bool) -> Fin
             f"{size} bytes makes packets of {packet}.",
             evidence=(*told, f"it had agreed to blocks of {size} bytes, and acknowledged none of {blocks}"),
             remedy=f"Something on the way carries less than {packet} bytes in a packet (a tunnel, a VLAN, a wrong MTU): find "
-            f"it with `ping -M do -s {packet - 28} MACHINE` and `ip link`, and set its MTU to 1500 or more; a firewall that "
+            f"it with `ping -M do -s {packet - 28} ADDRESS` and `ip link`, and set its MTU to 1500 or more; a firewall that "
             "drops what is large looks the same.",
         )
     if always:

@@ -39,14 +39,14 @@ def other_server(case: Case) -> Iterator[Finding]:
     # Of a boot beside that server nothing follows for today, when addresses are ours to give.
     taken = [each for each in _chosen(case) if _address(each, "address") is not None and not _is_over(case, each)]
     offering = [each for each in case.rivals or () if each.offered is not None and not _is_forged(case, each)]
-    doubted = [each for each in offering if case.in_touch(each.mac, str(each.server))]
+    doubted = [each for each in offering if case.in_touch(each.mac)]
     if doubted:
         yield _in_their_name(case, doubted)
     giving = [each for each in offering if each not in doubted]
     if not taken and not giving:
         return
     servers = {text(each, "server") for each in taken} | {str(each.server) for each in giving}
-    who = some([case.named(each) for each in sorted(servers, key=natural)])
+    who = some([_called(case, each, giving) for each in sorted(servers, key=natural)])
     evidence = [*(_taken(each) for each in taken), *_answers(case, giving)]
     where = f"; its packets come from {_macs(case, giving)} ({some(_interfaces(giving))})" if giving else ""
     grave = giving if case.mac is None else [each for each in taken if not _is_doubted(case, each)]
@@ -87,8 +87,8 @@ def other_boot_server(case: Case) -> Iterator[Finding]:
         and not _is_forged(case, each)
     ]
     if others:
-        sure = [each for each in others if not case.in_touch(each.mac, str(each.server))]
-        who = some([case.named(each) for each in _servers(others)])
+        sure = [each for each in others if not case.in_touch(each.mac)]
+        who = some([_called(case, each, sure) for each in _servers(others)])
         yield Finding(
             gravity=Gravity.FAULT if case.mode == "proxy" and sure else Gravity.SUSPECT,
             cause=f"Another server, {who}, tells machines to boot something else.",
@@ -149,6 +149,7 @@ def address_outside(case: Case) -> Iterator[Finding]:
         )
         return
     yield from _appliance_outside(case)
+    yield from _on_another_network(case)
     for seen in of(case.last, Stage.OTHER_SERVER, Stage.LEASED)[-1:]:
         address = _address(seen, "address")
         if address is not None and not _inside(case, address):
@@ -180,6 +181,32 @@ def _appliance_outside(case: Case) -> Iterator[Finding]:
             f"the network that is served here is {served}",
         ),
         remedy=f"Set netmask to {served.netmask} in its hardware document and push it again.",
+    )
+
+
+def _on_another_network(case: Case) -> Iterator[Finding]:
+    """A machine that asks on one of our interfaces, and whose reserved address is of the network of another one."""
+    given = [each for each in of(case.last, Stage.OFFERED, Stage.LEASED) if case.now - ended_at(each) >= OFFERED_FOR]
+    if not given or case.relay or case.interface is None or of(case.last, *_LOADING):
+        return
+    address, server = _address(given[-1], "address"), _address(given[-1], "server")
+    if address is None or server is None:
+        return
+    here = next((each for each in case.subnets if each.interface and server in each.network), None)
+    there = next((each for each in case.subnets if each.interface and address in each.network), None)
+    if here is None or there is None or here.interface == there.interface or address != case.interface.address:
+        return
+    yield Finding(
+        gravity=Gravity.FAULT,
+        cause=f"The machine asks on {here.interface} ({here.network}), and its reserved address {address} is of the network of "
+        f"{there.interface} ({there.network}): with that it reaches nobody where it is plugged in.",
+        evidence=(
+            line(given[-1]),
+            f"the appliance answered from {server}",
+            f"its hardware document says ip.address {address}",
+        ),
+        remedy=f"Plug it into the network of {there.interface}, or have its switch port carry that one's VLAN; or give it an address of "
+        f"{here.network} in its hardware document (`tinkbox hardware edit MACHINE`).",
     )
 
 
@@ -234,9 +261,13 @@ def answers_for_many(case: Case) -> Iterator[Finding]:
     if case.mac is not None:
         return
     for each in case.claimants:
+        doubted = case.in_touch(each.mac)
         yield Finding(
-            gravity=Gravity.FAULT,
-            cause=f"One host answers for {each.addresses} of the {each.size} addresses of the pool of {each.network}: {each.mac}."
+            gravity=Gravity.SUSPECT if doubted else Gravity.FAULT,
+            cause=f"Packets with the MAC of {case.hosts[each.mac].name}, {each.mac}, answer for {each.addresses} of the {each.size} addresses "
+            f"of the pool of {each.network}."
+            if doubted
+            else f"One host answers for {each.addresses} of the {each.size} addresses of the pool of {each.network}: {each.mac}."
             if each.mac
             else f"Somebody answers for {each.addresses} of the {each.size} addresses of the pool of {each.network}, with "
             "another MAC each time or behind a router.",
@@ -246,8 +277,13 @@ def answers_for_many(case: Case) -> Iterator[Finding]:
                     "to be lent in ten minutes"
                 ),
             ),
-            remedy="Known machines are lent such addresses all the same. On the switch, the table of MAC addresses names the "
-            "host's port: take it off this network. If the addresses are its own, take them out of dhcp.pool.",
+            remedy="Known machines are lent such addresses all the same. "
+            + (
+                f"That machine is in touch, so another host probably sends with its MAC. {SEVERAL_PORTS}"
+                if doubted
+                else "On the switch, the table of MAC addresses names the host's port: take it off this network. If the addresses are its "
+                "own, take them out of dhcp.pool."
+            ),
         )
 
 
@@ -409,10 +445,17 @@ def _in_our_name(case: Case, forging: Sequence[Rival]) -> Finding:
     )
 
 
+def _called(case: Case, server: str, rivals: Sequence[Rival]) -> str:
+    """A server by its address; one that calls itself by the address of a machine that is in touch by its own MAC."""
+    liars = sorted({each.mac for each in rivals if str(each.server) == server and not case.in_touch(each.mac)})
+    if case.in_touch(server) and liars:
+        return f"{some(liars)}, which calls itself {server}"
+    return case.named(server)
+
+
 def _in_their_name(case: Case, doubted: Sequence[Rival]) -> Finding:
     """Offers in the name of machines whose workers are in touch."""
-    shown = {each for rival in doubted for each in (rival.mac, str(rival.server)) if case.in_touch(each)}
-    names = some(sorted({case.hosts[each].name for each in shown}, key=natural))
+    names = some(sorted({case.hosts[each.mac].name for each in doubted}, key=natural))
     return Finding(
         gravity=Gravity.SUSPECT,
         cause=f"Packets in the name of {names} offer addresses to the machines that boot here.",
@@ -514,11 +557,16 @@ def held_back(case: Case) -> Iterator[Finding]:
         limit = each.limit
         for one in each.held_back:
             cause, gravity, size = _why_held_back(limit, each.used, one)
+            known = one.holder in case.hosts
+            doubted = case.in_touch(one.holder)
             times = f"it was refused {counted(one.refused, 'time')}, the last time {show_duration(one.seconds_ago)} ago"
             yield Finding(
-                gravity=gravity,
-                cause=f"{one.holder} {cause}.",
-                evidence=(f"{moment(case.now)} {times}; the limit is of {limit.about}",),
+                gravity=Gravity.SUSPECT if doubted else gravity,
+                cause=f"{case.named(one.holder)} {cause}.",
+                evidence=(
+                    f"{moment(case.now)} {times}; the limit is of {limit.about}",
+                    *([whose(case, one.holder)] if known else []),
+                ),
                 remedy="See what runs there. A machine that boots or works, or a person at a terminal, never comes close to this "
                 "limit; a program that tries what tinkbox bears does, and takes no harm. If it needs more, "
                 f"raise {limit.key}.{size} in the configuration and start tinkbox again.",

@@ -199,9 +199,7 @@ def not_permitted(case: Case) -> Iterator[Finding]:
         remedy = "If tinkbox is to boot it, take tftp_server_name and boot_file_name out of its document and push that again."
     elif not case.interface.allow_pxe:
         why = "its hardware document says allow_pxe: false"
-        remedy = (
-            f"Set netboot.allow_pxe to true in its hardware document: `tinkbox hardware edit {case.mac or 'MACHINE'}`."
-        )
+        remedy = "Set netboot.allow_pxe to true in its hardware document: `tinkbox hardware edit MACHINE`."
     elif (
         case.ticket
         and not case.interface.allow_workflow
@@ -209,7 +207,7 @@ def not_permitted(case: Case) -> Iterator[Finding]:
         and not case.interface.netboot.has_script
     ):
         why = "its hardware document says allow_workflow: false, so its workflow does not boot here"
-        remedy = f"Set netboot.allow_workflow to true in its hardware document: `tinkbox hardware edit {case.mac or 'MACHINE'}`."
+        remedy = "Set netboot.allow_workflow to true in its hardware document: `tinkbox hardware edit MACHINE`."
     elif not case.ticket and not case.installed and not case.interface.netboot.has_script:
         why = "no workflow waits for it, and none was ever carried out on it"
         devices = f'{{"device_1": "{case.interface.mac}"}}'
@@ -250,12 +248,7 @@ def no_address(case: Case) -> Iterator[Finding]:
             why, evidence = "none is reserved for it", (f"with dhcp.mode: {case.mode} only reserved ones are given",)
             remedy = f"{reserve} and push it again, or have addresses lent: `dhcp.mode: pool`."
         elif case.interface is None:
-            why = "unknown machines hold as much of the pool as they may, in all or at this one's relay port"
-            evidence = _pools(case)
-            remedy = (
-                "`tinkbox hardware leases` shows them: accept or register your machines, and take off the network what "
-                "invents others. If all are yours, give dhcp.pool more room."
-            )
+            why, evidence, remedy = _not_for_strangers(case)
         else:
             why, evidence = "none of the pool is free, and none is reserved for it", _pools(case)
             remedy = f"{reserve}, give dhcp.pool more room, or lower dhcp.lease; `tinkbox hardware leases` shows who has what."
@@ -273,6 +266,28 @@ def no_address(case: Case) -> Iterator[Finding]:
             evidence=(line(seen), *(f"a network that is configured: {each.network}" for each in case.subnets)),
             remedy="Correct ip.address in its hardware document, push it again, and boot the machine.",
         )
+
+
+def _not_for_strangers(case: Case) -> tuple[str, tuple[str, ...], str]:
+    """Why a machine that nobody knows has no address of a pool, the evidence, and what to do."""
+    if case.claimants:
+        return (
+            "other hosts answer for those of the pool that are free",
+            tuple(
+                f"{moment(case.now)} {each.mac or 'hosts that cannot be told apart'} answered for {each.addresses} of the {each.size} "
+                f"addresses of the pool of {each.network}"
+                for each in case.claimants
+            ),
+            "`tinkbox doctor` says what to do about that host. Machines that you register are lent such addresses all the same.",
+        )
+    return (
+        "unknown machines hold as much of the pool as they may, in all or at this one's relay port",
+        _pools(case),
+        (
+            "`tinkbox hardware leases` shows them: accept or register your machines, and take off the network what "
+            "invents others. If all are yours, give dhcp.pool more room."
+        ),
+    )
 
 
 def script_refused(case: Case) -> Iterator[Finding]:
@@ -410,7 +425,7 @@ def _is_lent(case: Case, seen: Sighting, lent: Lent) -> Finding:
             f"the pool lent {lent.address} to {lent.mac} until {moment(lent.until)}",
         ),
         remedy=f"Boot the machine again after {moment(lent.until)}: by then the address is free. It is free sooner when {lent.mac} "
-        f"is restarted or asks for more time. Or reserve another: `tinkbox hardware edit {case.mac or 'MACHINE'} --address IP{forced}`.",
+        f"is restarted or asks for more time. Or reserve another: `tinkbox hardware edit MACHINE --address IP{forced}`.",
     )
 
 

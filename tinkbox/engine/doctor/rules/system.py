@@ -40,7 +40,7 @@ _BOOTS_ANEW = (
     Stage.OWN_BOOT,
     Stage.DISCOVERY,
 )
-_OSIE_REMEDY = "`tinkbox hardware get` shows what else its syslog said."
+_OSIE_REMEDY = "`tinkbox hardware get MACHINE` shows what else its syslog said."
 # By the part of the OSIE that has trouble (osie/files).
 _OSIE_REMEDIES = {
     "engine": "If it lacks memory or room, give the machine more memory: in the OSIE all lives there. If not, `tinkbox osie build` "
@@ -190,7 +190,7 @@ def silent_osie(case: Case) -> Iterator[Finding]:
         )
     elif waited > _OSIE_STARTS_WITHIN:
         remedy = (
-            "`tinkbox hardware get` shows what its syslog said: a Docker engine that does not start, or why its worker ended."
+            "`tinkbox hardware get MACHINE` shows what its syslog said: a Docker engine that does not start, or why its worker ended."
             if clock
             else "Look at its screen or serial console for the last lines: a panic while unpacking means too little memory, "
             "a machine without a network card a driver that is missing."
@@ -297,7 +297,7 @@ def disk_not_found(case: Case) -> Iterator[Finding]:
             gravity=Gravity.FAULT,
             cause="The disk that the workflow's action writes to is not in the machine.",
             evidence=(*map(line, failed[-2:]), *_disks(case)),
-            remedy="Name the disk that it has (`tinkbox hardware get` lists them: /dev/nvme0n1 and /dev/vda are as usual as "
+            remedy="Name the disk that it has (`tinkbox hardware get MACHINE` lists them: /dev/nvme0n1 and /dev/vda are as usual as "
             "/dev/sda) in the template; if it has none, look at the controller's mode (RAID or AHCI) and its cables.",
         )
     elif case.inventory is not None and not case.inventory.disks:

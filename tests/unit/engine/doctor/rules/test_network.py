@@ -11,6 +11,7 @@ from tests.unit.engine.boot_story import (
     KNOWN,
     MAC,
     MINE,
+    NETWORK,
     OURS,
     answered,
     appliance,
@@ -46,8 +47,12 @@ from tinkbox.engine.timeline.sighting_rules import Unnoted
 from tinkbox.model.boot import Asker, Stage
 from tinkbox.model.diagnosis import Gravity
 from tinkbox.model.hardware import MacAddress
-from tinkbox.model.leases import Claimant
+from tinkbox.model.leases import Claimant, Subnet
 from tinkbox.model.limits import NODE_CONNECTIONS, RENDERINGS, HeldBack, Standing
+
+NODE = KnownHost(name="node1", in_touch=True)
+SILENT = KnownHost(name="node1", in_touch=False)
+HIS = "00:25:90:00:00:09"
 
 OTHER_ADDRESS = IPv4Address("172.30.0.77")
 STRAY = seen(3, Stage.OTHER_SERVER, server="172.30.0.9", address="172.30.0.77")
@@ -296,6 +301,10 @@ def test_a_host_that_answers_for_many_addresses_of_a_pool_is_named() -> None:
     assert not list(answers_for_many(case(asked(0), claimants=(liar,)))), "it is said of the appliance"
     (found,) = answers_for_many(appliance(claimants=(replace(liar, mac=""),)))
     assert found.cause.startswith("Somebody answers for 37 of the 100 addresses")
+    (found,) = answers_for_many(appliance(claimants=(replace(liar, mac=HIS),), hosts={HIS: NODE}))
+    assert found.gravity is Gravity.SUSPECT, "any host can send with its MAC"
+    assert found.cause.startswith(f"Packets with the MAC of node1, {HIS}, answer for 37 of the 100 addresses")
+    assert "moves between two ports" in found.remedy
 
 
 CROWDED = Standing(
@@ -314,6 +323,32 @@ def test_who_is_held_back_is_named_with_what_it_takes() -> None:
     assert "limits.node_connections.each" in refused.remedy
     assert "7000 of 8192 connections" in scarce.cause
     assert "limits.node_connections.all" in scarce.remedy
+    of_his = replace(CROWDED, used=200, held_back=(replace(CROWDED.held_back[0], holder=HIS),))
+    (found,) = held_back(appliance(limits=(of_his,), hosts={HIS: NODE}))
+    assert found.gravity is Gravity.SUSPECT, "any host can send with its MAC"
+    assert found.cause.startswith(f"{HIS} of machine node1 is held back")
+    (found,) = held_back(appliance(limits=(of_his,), hosts={HIS: SILENT}))
+    assert found.gravity is Gravity.FAULT
+
+
+def test_a_machine_in_the_network_of_another_interface_is_told_so() -> None:
+    other = Subnet(network=IPv4Network("172.30.30.0/24"), interface="eth1.30")
+    given = answered(1, server="172.30.30.1")
+    (found,) = address_outside(case(asked(0), *given, subnets=(NETWORK, other), after=30))
+    assert found.gravity is Gravity.FAULT
+    assert found.cause == (
+        "The machine asks on eth1.30 (172.30.30.0/24), and its reserved address 172.30.0.21 is of the network of eth1 (172.30.0.0/24): "
+        "with that it reaches nobody where it is plugged in."
+    )
+    assert "its switch port carry that one's VLAN" in found.remedy
+    for healthy in (
+        case(asked(0), *answered(1), subnets=(NETWORK, other), after=30),
+        case(asked(0), *given, subnets=(NETWORK, other), after=10),
+        case(asked(0), *given, fetched(3), subnets=(NETWORK, other), after=30),
+        case(asked(0, relay="172.30.30.9"), *given, subnets=(NETWORK, other), after=30),
+        case(asked(0), *given, subnets=(NETWORK, replace(other, interface="")), after=30),
+    ):
+        assert not list(address_outside(healthy))
 
 
 @pytest.mark.parametrize(
@@ -361,20 +396,21 @@ def test_another_host_that_uses_our_address_is_told_by_its_mac() -> None:
     assert len(list(other_server(appliance(rivals=(forging, rival()))))) == 2
 
 
-NODE = KnownHost(name="node1", in_touch=True)
-SILENT = KnownHost(name="node1", in_touch=False)
-HIS = "00:25:90:00:00:09"
-
-
-@pytest.mark.parametrize("shown", [HIS, "172.30.0.9"])
-def test_offers_in_the_name_of_a_machine_that_is_in_touch_are_suspect_and_name_it(shown: str) -> None:
-    (found,) = other_server(appliance(rivals=(rival(),), hosts={shown: NODE}))
+def test_offers_in_the_name_of_a_machine_that_is_in_touch_are_suspect_and_name_it() -> None:
+    (found,) = other_server(appliance(rivals=(rival(),), hosts={HIS: NODE}))
     assert found.gravity is Gravity.SUSPECT
     assert found.cause == "Packets in the name of node1 offer addresses to the machines that boot here."
     assert found.evidence[1] == (
-        f"{shown} is that of machine node1, whose worker is in touch; any host on the network can send in its name"
+        f"{HIS} is that of machine node1, whose worker is in touch; any host on the network can send in its name"
     )
     assert "Else another host sends in that name." in found.remedy
+
+
+def test_a_server_that_calls_itself_as_a_machine_in_touch_is_found_by_its_own_mac() -> None:
+    (found,) = other_server(appliance(rivals=(rival(),), hosts={"172.30.0.9": NODE}))
+    assert found.gravity is Gravity.FAULT
+    assert found.cause.startswith(f"Another DHCP server, {HIS}, which calls itself 172.30.0.9, gives addresses")
+    assert "node1, whose worker is in touch" in found.evidence[1]
 
 
 def test_a_server_beside_a_machine_in_touch_is_a_fault_all_the_same() -> None:

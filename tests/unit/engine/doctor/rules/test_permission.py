@@ -36,6 +36,7 @@ from tinkbox.model.boot import DECISIONS, Asker, Silence, Stage
 from tinkbox.model.diagnosis import Gravity
 from tinkbox.model.firmware_traits import FirmwareTraits
 from tinkbox.model.hardware import MacAddress
+from tinkbox.model.leases import Claimant
 from tinkbox.model.netboot import Netboot
 from tinkbox.model.notes import Retirement
 from tinkbox.model.session import TicketRefusal
@@ -145,7 +146,8 @@ def test_a_card_that_may_boot_for_no_workflow_is_told_so() -> None:
     told = case(asked(0), UNKNOWN, interface=replace(KNOWN, allow_workflow=False))
     (found,) = not_permitted(told)
     assert "allow_workflow: false" in found.cause
-    assert f"`tinkbox hardware edit {MAC}`" in found.remedy
+    (told_of_it,) = (each for each in diagnose(told) if each.rule == "NotPermitted")
+    assert f"`tinkbox hardware edit {MAC}`" in told_of_it.remedy
     assert not list(not_permitted(replace(told, installed=True)))
 
 
@@ -156,6 +158,14 @@ def test_a_network_behind_a_relay_that_nobody_configured_is_named_and_no_other_r
     assert found.evidence[1:] == ("its relay is at 172.31.0.1", "a network that is configured: 172.30.0.0/24")
     (found,) = no_address(case(asked(0, relay="172.30.0.2"), ignored, mode="pool"))
     assert "not configured" not in found.cause
+
+
+def test_a_pool_for_whose_addresses_others_answer_is_not_said_to_be_full() -> None:
+    ignored = seen(0.1, Stage.IGNORED, why=Silence.NO_ADDRESS.value)
+    liar = Claimant(mac="02:00:00:00:00:66", network=NETWORK.network, size=100, addresses=53, believed=8)
+    (found,) = no_address(case(asked(0), ignored, mode="pool", interface=None, claimants=(liar,)))
+    assert found.cause.endswith("other hosts answer for those of the pool that are free.")
+    assert "02:00:00:00:00:66 answered for 53 of the 100 addresses" in found.evidence[1]
 
 
 def test_firmware_without_a_loader_is_named() -> None:

@@ -83,11 +83,15 @@ class AwaitedService:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Way:
-    """The gateway and the name servers (IPv4) of a machine by its document; `silent` are those at which nobody answers ARP."""
+    """The gateway and the name servers (IPv4) of a machine by its document; `silent` are those at which nobody answers ARP.
+
+    Of a `reserved` address a machine is told no others, where it has that of us.
+    """
 
     gateway: IPv4Address | None = None
     name_servers: tuple[IPv4Address, ...] = ()
     silent: frozenset[IPv4Address] = frozenset()
+    reserved: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -264,8 +264,8 @@ RULES: Sequence[Rule] = (
     Rule("CloudInitFailed", "an installed system whose cloud-init failed", cloud_init_failed, of_run=True),
     Rule("UserDataByAddress", "user-data that an address alone does not get", user_data_by_address),
     Rule("MetadataRefused", "a metadata token that another machine shows", metadata_refused),
-    Rule("NameServerAway", "a name server of a document that does not answer", name_server_away, of_work=True),
-    Rule("GatewayAway", "a gateway of a document that does not answer", gateway_away, of_work=True),
+    Rule("NameServerAway", "a name server of a document that does not answer, or none", name_server_away, of_work=True),
+    Rule("GatewayAway", "a gateway of a document that does not answer, or none", gateway_away, of_work=True),
     Rule(
         "WorkflowFailed",
         "a workflow that failed",

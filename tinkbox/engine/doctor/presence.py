@@ -96,7 +96,8 @@ class Presence:
         servers = tuple(each for each in interface.name_servers if isinstance(each, IPv4Address))[:MOST_NAME_SERVERS]
         named = dict.fromkeys(each for each in (interface.gateway, *servers) if each is not None)
         silent = frozenset([each for each in named if await self._once(self._ask_anybody, each) is False])
-        return replace(work, way=Way(gateway=interface.gateway, name_servers=servers, silent=silent))
+        reserved = interface.address is not None
+        return replace(work, way=Way(gateway=interface.gateway, name_servers=servers, silent=silent, reserved=reserved))
 
     async def with_relay(self, case: Case) -> Case:
         """The case of a machine whose relay is asked, if nothing that it is offered seems to get there."""

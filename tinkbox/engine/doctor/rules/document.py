@@ -1,4 +1,4 @@
-"""The doctor's rules about hardware documents that name a gateway or name server which is not there."""
+"""The doctor's rules about hardware documents that name no gateway or name server, or one which is not there."""
 
 import re
 from collections.abc import Iterator
@@ -16,25 +16,32 @@ _NO_NAME: Final = re.compile(
     r"|nodename nor servname|no address associated",
     re.IGNORECASE,
 )
+_NO_GATEWAY: Final = re.compile(r"network is unreachable|net unreachable|enetunreach", re.IGNORECASE)
 _NO_WAY: Final = re.compile(
     r"no route to host|host is unreachable|network is unreachable|ehostunreach|enetunreach|timed? ?out", re.IGNORECASE
 )
 
 
 def gateway_away(case: Case) -> Iterator[Finding]:
-    """The gateway of a document at which nobody answers, after an action reached nothing that lies behind one."""
+    """The gateway of a document at which nobody answers, or that is not named, after an action reached nothing that lies behind one."""
     work = case.work
-    if work is None or work.way is None or work.way.gateway not in work.way.silent:
+    if work is None or work.way is None:
+        return
+    if work.way.gateway is None:
+        yield from _unnamed(case, work, "gateway", "what is in other networks cannot be reached", _NO_GATEWAY)
+    if work.way.gateway not in work.way.silent:
         return
     what, so = "the gateway", "what lies behind it cannot be reached"
     yield from _away(case, work, work.way.gateway, what, so, "{edit} --gateway IP`")
 
 
 def name_server_away(case: Case) -> Iterator[Finding]:
-    """A name server of a document at which nobody answers, after an action could not resolve a name."""
+    """A name server of a document at which nobody answers, or that is not named, after an action could not resolve a name."""
     work = case.work
     if work is None or work.way is None or not _said(work, _NO_NAME):
         return
+    if not work.way.name_servers:
+        yield from _unnamed(case, work, "name server", "it can resolve no name of your network", _NO_NAME)
     for each in work.way.name_servers:
         if each in work.way.silent:
             yield from _away(case, work, each, "a name server", "it resolves no name", "{edit}`, which opens it")
@@ -63,6 +70,28 @@ def _away(case: Case, work: Work, address: IPv4Address, what: str, so: str, mend
         + mends.format(edit=f"`tinkbox hardware edit {work.hardware_id}")
         + f", or switch on what should be there; then `tinkbox workflow retry {work.id[:8]}`.",
         subject=str(address),
+    )
+
+
+def _unnamed(case: Case, work: Work, what: str, so: str, words: re.Pattern[str]) -> Iterator[Finding]:
+    """What a machine is not told with its address, where an action's words speak of it."""
+    told = _said(work, words)
+    if work.way is None or not work.way.reserved or not case.gives_addresses or not told or work.ended_at is None:
+        return
+    if case.surveyed and not told_lately(case, work):
+        return
+    machine = work.called or work.machine or work.hardware_id
+    key = "gateway" if what == "gateway" else "name_servers"
+    yield Finding(
+        gravity=grave_failure(case, work),
+        cause=f"The machine was told no {what}: the hardware document of {machine} names none, so {so}.",
+        evidence=(
+            f"{moment(case.now)} its hardware document has an address, and no {key} beside it",
+            *(f"{moment(work.ended_at)} {work.action} said {quoted(each, _LONGEST)}" for each in told[:2]),
+        ),
+        remedy=f"Name it in its hardware document (`tinkbox hardware edit {work.hardware_id}`; {key} beside its address), boot the machine "
+        f"anew, and `tinkbox workflow retry {work.id[:8]}`. An action that needs no {'other network' if what == 'gateway' else 'name'} can "
+        "use the appliance's own address.",
     )
 
 

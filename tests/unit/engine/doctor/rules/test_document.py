@@ -42,6 +42,31 @@ def test_a_name_server_that_is_not_there_is_told_where_a_name_was_not_resolved()
     assert rules(NO_ROUTE, SERVER) == ["WorkflowFailed"]
 
 
+@pytest.mark.parametrize(
+    ("failed", "rule", "cause"),
+    [
+        (
+            NO_NAME,
+            "NameServerAway",
+            "The machine was told no name server: the hardware document of node7 names none, so it can resolve no name of your network.",
+        ),
+        (
+            replace(FAILED, message="[Errno 101] Network is unreachable"),
+            "GatewayAway",
+            "The machine was told no gateway: the hardware document of node7 names none, so what is in other networks cannot be reached.",
+        ),
+    ],
+)
+def test_what_no_document_names_is_told_where_an_action_missed_it(failed: Work, rule: str, cause: str) -> None:
+    told = replace(failed, way=Way(reserved=True))
+    missing, _ = found(patient(told))
+    assert (missing.rule, missing.cause) == (rule, cause)
+    assert [each.rule for each in found(patient(told, mode="proxy"))] == ["WorkflowFailed"], "another server tells it"
+    assert [each.rule for each in found(patient(replace(failed, way=Way())))] == ["WorkflowFailed"], "a pool tells it"
+    old = timedelta(days=2).total_seconds()
+    assert [*found(patient(told, surveyed=True, after=old))] == []
+
+
 def test_what_answers_or_cannot_be_asked_is_not_told() -> None:
     assert rules(NO_NAME) == rules(NO_ROUTE) == ["WorkflowFailed"]
 
@@ -72,6 +97,8 @@ async def test_only_where_a_failure_speaks_of_the_way_its_neighbours_are_asked_a
     assert asked == []
     way = (await presence.with_way(NO_NAME, CARD)).way
     assert way == Way(gateway=GATEWAY, name_servers=(SERVER, OTHER), silent=frozenset({SERVER}))
+    reserved = (await presence.with_way(NO_NAME, replace(CARD, address=IPv4Address("172.30.0.21")))).way
+    assert reserved == replace(way, reserved=True)
     assert (await presence.with_way(NO_NAME, CARD)).way == way
     assert asked == [GATEWAY, SERVER, OTHER]
     for number in range(2 * NEIGHBOURS):

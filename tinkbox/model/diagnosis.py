@@ -38,7 +38,7 @@ class Diagnosis:
     `workflow` is the id of the one that it is about, empty otherwise.  `cause` is one sentence, `evidence` what it rests on,
     line by line, `remedy` what to do.  `since` is when it was found first, where it was kept (`engine.doctor.rounds`).
     `subject` tells several of one rule and machine apart, where the rule says so.  One that `leads` can say why its patient is where it
-    is; another one stands beside that.
+    is; another one stands beside that, and so does what is `past`, which explains nothing that is seen now.
     """
 
     rule: str
@@ -51,6 +51,7 @@ class Diagnosis:
     since: datetime | None = None
     subject: str = ""
     leads: bool = True
+    past: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,7 @@ server does not hear it, and the answer shows the hardware address it came from.
 import asyncio
 import errno
 import socket
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from ipaddress import IPv4Address
 from typing import Final
@@ -42,6 +42,7 @@ _ASK_AGAIN = 1.0
 _MAX_FRAME = 4096
 _PXE: Final = b"PXEClient"
 _MAX_RIVALS = 32
+_MAX_ALIKE = 4
 _PARAMETERS = 55  # RFC 2132 §9.8
 _WANTED = bytes((1, 3, 6, 15, 43, 54, 60, 66, 67))
 # x86-64 UEFI: what most machines say today, so that a server with classes shows what it would boot.
@@ -77,20 +78,31 @@ async def rivals(
         frame = _broadcast(own, question)
         loop = asyncio.get_running_loop()
         end = loop.time() + seconds
-        while (now := loop.time()) < end and len(found) < _MAX_RIVALS:
+        while (now := loop.time()) < end:
             try:
                 await loop.sock_sendall(asking, frame)
                 async with asyncio.timeout_at(min(now + _ASK_AGAIN, end)):
-                    while len(found) < _MAX_RIVALS:
+                    while True:
                         rival = read_offer(await loop.sock_recv(asking, _MAX_FRAME), question, interface)
-                        if rival is not None:
+                        if rival is not None and _has_room(found.values(), rival):
                             who = rival.server, rival.mac, rival.offered is None
                             found.setdefault(who, replace(rival, looped=rival.mac in ours))
+                        await asyncio.sleep(
+                            0
+                        )  # what is there already comes without waiting, and a flood would stop all else
             except TimeoutError:
                 continue
             except OSError as error:
                 raise _cannot_ask(error) from None
     return tuple(found.values())
+
+
+def _has_room(found: Collection[Rival], rival: Rival) -> bool:
+    """Whether one more is kept: of one MAC, and of those that no server can be, a few, so that no real one is crowded out by them."""
+    if sum(each.mac == rival.mac for each in found) >= _MAX_ALIKE:
+        return False
+    alike = sum(each.impossible == rival.impossible for each in found)
+    return alike < (_MAX_ALIKE if rival.impossible else _MAX_RIVALS)
 
 
 async def other_servers_on(

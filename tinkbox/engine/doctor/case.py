@@ -347,7 +347,8 @@ class Finding:
     """What a rule found: `cause` in one sentence, `evidence` line by line, `remedy`.
 
     `subject` tells findings of one rule apart, of one machine or of the appliance: an interface, a file, a holder.  It stays
-    the same for as long as the condition lasts.  `stops` is told of a fault of the appliance that keeps it from its duties.
+    the same for as long as the condition lasts.  `stops` is told of a fault of the appliance that keeps it from its duties.  What is `past`
+    is told although it is over: it explains nothing that is seen now.
     """
 
     gravity: Gravity
@@ -356,6 +357,7 @@ class Finding:
     remedy: str
     subject: str = ""
     stops: Stops | None = None
+    past: bool = False
 
     def __post_init__(self) -> None:
         if not self.evidence:

@@ -394,7 +394,7 @@ def diagnose(case: Case, rules: Sequence[Rule] = RULES) -> tuple[Diagnosis, ...]
     found = [each for rule in rules if not rule.vague for each in _told(case, rule)]
     for rule in (each for each in rules if each.vague):
         explaining = {each.name for each in rules if _explains(each, rule)} | {each.rule for each in case.faults}
-        if all(each.gravity is Gravity.HARMLESS or each.rule not in explaining for each in found):
+        if all(each.gravity is Gravity.HARMLESS or each.past or each.rule not in explaining for each in found):
             found += _told(case, rule)
     once: dict[tuple[str, str, str], Diagnosis] = {}  # a fault of the appliance may explain several symptoms
     for each in found:
@@ -515,7 +515,7 @@ def _outlived(case: Case, rule: Rule, found: Finding) -> datetime | None:
 
 def _leads(case: Case, rule: Rule, found: Finding) -> bool:
     """Whether it can say why its patient is where it is: of a running action that is not what was seen of the boot before."""
-    if found.gravity is Gravity.HARMLESS:
+    if found.gravity is Gravity.HARMLESS or found.past:
         return False
     work = case.work
     if work is None or work.action_state not in BEGUN:
@@ -539,4 +539,5 @@ def _diagnosis(case: Case, rule: Rule, name: str, told: Finding) -> Diagnosis:
         workflow=case.work.id if case.work else "",
         subject=told.subject,
         leads=_leads(case, rule, told),
+        past=told.past,
     )

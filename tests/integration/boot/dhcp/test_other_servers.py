@@ -5,6 +5,7 @@ import json
 import socket
 import subprocess
 import sys
+from collections.abc import Sequence
 from ipaddress import IPv4Address
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from examples.lab.network import BRIDGE, Network
 from tests.integration.boot.wires import at_home_in, cable, hosts
 from tests.machine.hosts import Host, give_addresses
 from tinkbox.boot.dhcp.other_servers import other_servers_on, rivals
+from tinkbox.model.diagnosis import Rival
 from tinkbox.model.errors import Unavailable
 from tinkbox.wire.dhcp.packets import MessageType, Op, Option, Packet, decode, encode
 from tinkbox.wire.dhcp.udp_frames import ETHERTYPE, UdpFrame
@@ -118,6 +120,23 @@ async def test_on_loopback_nobody_hears_himself() -> None:
 
 @pytest.mark.parametrize("own", [True, False])
 async def test_an_answer_with_our_own_mac_is_known_as_one(own: bool) -> None:
+    found = await _told([(SERVER, None if own else REAL)])
+    assert [(each.looped, str(each.server)) for each in found] == [(own, "172.30.0.3")]
+
+
+async def test_forged_answers_crowd_out_no_real_one() -> None:
+    in_many_names = [(IPv4Address(f"172.30.1.{last}"), LIAR) for last in range(60)]
+    of_nobody = [(IPv4Address(0), bytes((2, 0, 0, 0, 1, last))) for last in range(60)]
+    found = await _told([*in_many_names, *of_nobody, (SERVER, REAL)])
+    assert [str(each.server) for each in found if each.mac == "02:00:00:00:00:aa"] == ["172.30.0.3"]
+    assert len(found) == 9, "a few of each are evidence enough"
+
+
+SERVER, REAL, LIAR = IPv4Address("172.30.0.3"), bytes.fromhex("0200000000aa"), bytes.fromhex("0200000000bb")
+
+
+async def _told(answers: Sequence[tuple[IPv4Address, bytes | None]]) -> tuple[Rival, ...]:
+    """Who is heard where each question is answered by so many, each with the address that it calls itself by and its MAC; None: ours."""
     with hosts("appliance", "other") as (appliance, other):
         cable(appliance, "lab", other, "eth0")
         with at_home_in(other.name), socket.socket(socket.AF_PACKET, socket.SOCK_RAW) as answering:
@@ -125,33 +144,32 @@ async def test_an_answer_with_our_own_mac_is_known_as_one(own: bool) -> None:
             answering.setblocking(False)
             with at_home_in(appliance.name):
                 async with asyncio.timeout(60), asyncio.TaskGroup() as group:
-                    answered = group.create_task(_answer(answering, own=own))
+                    answered = group.create_task(_answer(answering, answers))
                     found = await rivals("lab", bytes(range(9)), seconds=3)
                     answered.cancel()
-        assert [(each.looped, str(each.server)) for each in found] == [(own, "172.30.0.3")]
+    return found
 
 
-async def _answer(answering: socket.socket, *, own: bool) -> None:
-    """Offers, to each question that comes in, with the MAC that it came from or another one."""
+async def _answer(answering: socket.socket, answers: Sequence[tuple[IPv4Address, bytes | None]]) -> None:
+    """Offers, to each question that comes in."""
     loop = asyncio.get_running_loop()
     while True:
         asked = decode_frame(await loop.sock_recv(answering, 4096))
         if asked is None or asked.target_port != 67:
             continue
-        server = IPv4Address("172.30.0.3")
-        options = {Option.MESSAGE_TYPE: bytes((MessageType.OFFER,)), Option.SERVER_ID: server.packed}
         question = decode(asked.payload)
-        offer = Packet(
-            op=Op.REPLY, xid=question.xid, mac=question.mac, yiaddr=IPv4Address("172.30.0.9"), options=options
-        )
-        mac = asked.source_mac if own else bytes.fromhex("0200000000aa")
-        frame = UdpFrame(
-            source_mac=mac,
-            target_mac=b"\xff" * 6,
-            source=server,
-            target=IPv4Address("255.255.255.255"),
-            source_port=67,
-            target_port=68,
-            payload=encode(offer),
-        )
-        await loop.sock_sendall(answering, encode_frame(frame))
+        for server, mac in answers:
+            options = {Option.MESSAGE_TYPE: bytes((MessageType.OFFER,)), Option.SERVER_ID: server.packed}
+            offer = Packet(
+                op=Op.REPLY, xid=question.xid, mac=question.mac, yiaddr=IPv4Address("172.30.0.9"), options=options
+            )
+            frame = UdpFrame(
+                source_mac=mac or asked.source_mac,
+                target_mac=b"\xff" * 6,
+                source=server,
+                target=IPv4Address("255.255.255.255"),
+                source_port=67,
+                target_port=68,
+                payload=encode(offer),
+            )
+            await loop.sock_sendall(answering, encode_frame(frame))

@@ -8,6 +8,7 @@ from tinkbox.engine.doctor.case import Case, Finding, Lent, line, moment, of, te
 from tinkbox.engine.doctor.rules.loader import FIRMWARE, SCRIPTED, architecture
 from tinkbox.engine.doctor.rules.pairing import is_paired
 from tinkbox.engine.doctor.rules.silence import WORKING, at_second_host, let_in_since, second_host
+from tinkbox.engine.timeline.sighting_rules import ended_at
 from tinkbox.model.boot import DECISIONS, Asker, Silence, Stage
 from tinkbox.model.diagnosis import Gravity
 from tinkbox.model.journal import SHOWN, summary
@@ -101,6 +102,10 @@ TWO_HOSTS = (
         "address. The machine's worker goes on by itself then. A host that takes the address on purpose looks the same: if that "
         "one is not yours, `tinkbox hardware credential --rotate {mac}` makes void what it may have."
     ),
+)
+TWO_HOSTS_ONCE = (
+    "Two hosts had the address {address} at {at}: {who} answered for it beside this machine.",
+    TWO_HOSTS[1],
 )
 MOST_TPMS = 5
 
@@ -352,10 +357,12 @@ def ticket_refused(case: Case) -> Iterator[Finding]:
                 "address": text(seen, "address"),
                 "other": other,
                 "who": case.named(other),
+                "at": f"{ended_at(seen):%H:%M:%S} UTC",
                 "mac": case.mac or "MAC",
             }
-            cause, remedy = (each.format_map(names) for each in TWO_HOSTS)
-            refusal, for_how_long, over = at_second_host(seen), " This is told for a day.", let_in_since(case, seen)
+            over = let_in_since(case, seen) or _booted_since(case, seen)
+            cause, remedy = (each.format_map(names) for each in (TWO_HOSTS_ONCE if over else TWO_HOSTS))
+            refusal, for_how_long = at_second_host(seen), " This is told for a day."
         yield Finding(
             gravity=Gravity.SUSPECT if over else Gravity.FAULT,
             cause=cause,
@@ -367,7 +374,16 @@ def ticket_refused(case: Case) -> Iterator[Finding]:
             remedy=remedy.format(mac=case.mac or "MAC", tpm=text(seen, "tpm") or "SHA256")
             + (_costs(case) if _CREDENTIAL in remedy else "")
             + for_how_long,
+            past=over,
         )
+
+
+def _booted_since(case: Case, refused: Sighting) -> bool:
+    """Whether the machine began another boot after it was refused: its worker then is another one."""
+    return any(
+        each.at > ended_at(refused) and text(each, "asker") != Asker.SYSTEM
+        for each in of(case.sightings, Stage.DISCOVER)
+    )
 
 
 def _costs(case: Case) -> str:

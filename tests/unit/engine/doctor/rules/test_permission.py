@@ -267,9 +267,25 @@ def test_second_host_is_suspect_once_the_worker_was_in_touch_again() -> None:
     # How it failed is the appliance's own word, and it was refused again after it had been in touch.
     assert gravity(seen(96, Stage.ACTION, state=State.TIMEOUT.value)) is Gravity.FAULT
     assert gravity(seen(94, Stage.ACTION)) is Gravity.FAULT
+    # Another boot has another worker.
+    assert gravity(asked(120), after=3_600) is Gravity.SUSPECT
+    assert gravity(asked(120, Asker.SYSTEM), after=3_600) is Gravity.FAULT
     # A theft is a theft, whoever is in touch.
     (found,) = ticket_refused(case(elsewhere(90, "172.30.0.66"), seen(96, Stage.SESSION), work=heard))
     assert found.gravity is Gravity.FAULT
+
+
+def test_second_host_of_an_earlier_boot_hides_nothing_of_the_next_one() -> None:
+    again = [asked(600), *answered(601)]
+    told = diagnose(case(*osie_boot(0), seen(50, Stage.SESSION), elsewhere(90), *again, after=660))
+    assert [(each.rule, each.leads) for each in told if each.gravity is Gravity.SUSPECT] == [
+        ("Stalled", True),
+        ("TicketRefused", False),
+    ]
+    assert (
+        told[1].cause
+        == f"Two hosts had the address {MINE} at 03:01:30 UTC: {OTHER} answered for it beside this machine."
+    )
 
 
 @pytest.mark.parametrize("why", [TicketRefusal.USED, TicketRefusal.ELSEWHERE, TicketRefusal.VOID])

@@ -12,7 +12,7 @@ from aiohttp import hdrs, web
 from aiohttp.abc import AbstractStreamWriter
 
 from tinkbox.door.file_answers import FileAnswer, entity_tag
-from tinkbox.door.tcp_info import tcp_info
+from tinkbox.door.tcp_info import TcpInfo, tcp_info
 
 # RFC 9110 §13 and §14: what makes the answer anything but the whole file.
 _CONDITIONS: Final = (
@@ -31,9 +31,9 @@ PIECE: Final = 2 << 20  # which a machine among a thousand at one gigabit has wi
 
 
 class Delivery(FileAnswer):
-    """A file, or the part of it that was asked for; `delivered` hears of its end, when that was sent, `moves` of each piece before it.
+    """A file, or the part of it that was asked for; `delivered` hears of its end, when that was sent, `moves` that more of it is on its way.
 
-    `stuck` hears that the machine acknowledged nothing but the head of the answer for `stuck_after` seconds.
+    `stuck` hears that the machine acknowledged nothing but the head of the answer in its first `stuck_after` seconds.
     """
 
     def __init__(
@@ -51,6 +51,7 @@ class Delivery(FileAnswer):
         self._moves = moves
         self._stuck = stuck
         self._stuck_after = stuck_after
+        self._next_look: asyncio.TimerHandle | None = None
 
     async def send(self, request: web.BaseRequest) -> AbstractStreamWriter | None:
         if request.method == hdrs.METH_GET and not any(each in request.headers for each in _CONDITIONS):
@@ -93,18 +94,27 @@ class Delivery(FileAnswer):
 
     @contextmanager
     def _watched(self, connection: socket.socket | None) -> Iterator[None]:
-        before = tcp_info(connection)
-
-        def look() -> None:
-            now = tcp_info(connection)
-            if before is not None and now is not None and now.taken - before.taken < _HEAD:
-                self._stuck()
-
-        timer = asyncio.get_running_loop().call_later(self._stuck_after, look)
+        """Look again and again what the machine took: on a slow way one piece may last longer than a boot may stand still."""
+        self._look_after(connection, tcp_info(connection), self._stuck)
         try:
             yield
         finally:
-            timer.cancel()
+            if self._next_look is not None:
+                self._next_look.cancel()
+
+    def _look_after(self, connection: socket.socket | None, last: TcpInfo | None, stuck: Callable[[], None]) -> None:
+        loop = asyncio.get_running_loop()
+        self._next_look = loop.call_later(self._stuck_after, self._look, connection, last, stuck)
+
+    def _look(self, connection: socket.socket | None, last: TcpInfo | None, stuck: Callable[[], None]) -> None:
+        now = tcp_info(connection)
+        if now is None or last is None:
+            return
+        if now.taken - last.taken >= _HEAD:
+            self._moves()
+        else:
+            stuck()
+        self._look_after(connection, now, lambda: None)
 
     def _reached_the_end(self) -> bool:
         """The whole file, or its last part: what comes in parts, such as to UEFI firmware, is told once."""

@@ -117,6 +117,7 @@ from tinkbox.vital_sources import (
     ports_for_machines,
     reserved_addresses,
 )
+from tinkbox.vitals.forwarding import forwards
 from tinkbox.vitals.gathering import Gatherer, Sources
 from tinkbox.vitals.host_watch import HostSources, HostWatch
 from tinkbox.vitals.time_servers import offset
@@ -473,7 +474,7 @@ class Appliance:
             vitals=self.vitals.vitals,
             unkept=partial(first_unkept, self.refused_writes),
             work=self.engine.work_in_hand,
-            presence=Presence(self._answers_arp, self._is_anybody, self._prober.echoes, _now),
+            presence=Presence(self._answers_arp, self._is_anybody, self._prober.echoes, self._forwards, _now),
             lease_at=self.engine.leases.lease_at,
         )
 
@@ -506,6 +507,10 @@ class Appliance:
         if any(address == each.interface.address for each in self._sockets.networks):
             return True
         return await self._prober.is_anybody(address)
+
+    def _forwards(self, address: IPv4Address) -> bool | None:
+        """Whether this host passes on what comes in for others at an own address; None of another host's."""
+        return next((forwards(name) for name, own in self._own.items() if own == address), None)
 
     async def _gather(self, workflow_id: str) -> bool:
         """Have what the services of a workflow wrote handed over."""

@@ -9,6 +9,7 @@ from typing import Final, Protocol
 
 from tinkbox.model.boot import Asker, Client, Plan, Silence, Stage
 from tinkbox.model.hardware import MacAddress
+from tinkbox.model.leases import Subnet
 from tinkbox.model.limits import worth_telling
 from tinkbox.model.sightings import OTHER_HOST, UNSEEN, Fact, Note
 from tinkbox.model.text import quoted
@@ -120,8 +121,8 @@ class DhcpReporter:
             return self._granted(client, plan, reply, kind)
         return ()
 
-    def unanswered(self, request: Packet, client: Client, why: Silence) -> None:
-        """The machine was told nothing."""
+    def unanswered(self, request: Packet, client: Client, why: Silence, subnet: Subnet | None = None) -> None:
+        """The machine, which asks on a network where that is known, was told nothing."""
         _log.debug("%s: %s", client.mac, why, extra={"action": "dhcp.silence", "mac": client.mac})
         if not client.netboots:
             # Another server gives a known machine its address.
@@ -132,7 +133,8 @@ class DhcpReporter:
         if why is Silence.NOTHING_TO_SAY:
             return
         if why is not Silence.OTHER_SERVER:
-            self._timeline.saw(client.mac, Stage.IGNORED, f"{why} ({who(client)})", why=why.value)
+            network = {"network": str(subnet.network)} if subnet is not None else {}
+            self._timeline.saw(client.mac, Stage.IGNORED, f"{why} ({who(client)})", why=why.value, **network)
             return
         server = request.address(Option.SERVER_ID) or NOWHERE
         address = _told(client.wanted)

@@ -221,16 +221,19 @@ class DhcpServer:
             return
         plan = self._planner.plan_for(client, self._interface)
         if plan is None:
-            self._reporter.unanswered(request, client, self._planner.silence(client, self._interface))
+            self._not_answered(request, client, self._planner.silence(client, self._interface))
         else:
             self._answer(question, plan, xid)
+
+    def _not_answered(self, request: Packet, client: Client, why: Silence) -> None:
+        self._reporter.unanswered(request, client, why, self._planner.subnet_of(client, self._interface))
 
     def _answer(self, question: Question, plan: Plan, xid: bytes) -> None:
         chosen = question.answer
         if chosen is None or chosen.plan is not plan:
             reply = answer(question.request, question.client, plan, self._service)
             if isinstance(reply, Silence):
-                self._reporter.unanswered(question.request, question.client, reply)
+                self._not_answered(question.request, question.client, reply)
                 return
             chosen = question.answer = self._made(question, plan, reply)
         if plan.lease is None or not chosen.lends:
@@ -312,7 +315,7 @@ class DhcpServer:
         if plan is not None and (plan.lease is None or plan.lease.proven):
             self._answer(question, plan, xid)
         else:
-            self._reporter.unanswered(question.request, question.client, Silence.NO_ADDRESS)
+            self._not_answered(question.request, question.client, Silence.NO_ADDRESS)
 
     async def _find_free(self, mac: MacAddress) -> bool:
         """Whether the address that the planner has for a machine is proven now; taken ones it replaces by others."""

@@ -85,13 +85,15 @@ class AwaitedService:
 class Way:
     """The gateway and the name servers (IPv4) of a machine by its document; `silent` are those at which nobody answers ARP.
 
-    Of a `reserved` address a machine is told no others, where it has that of us.
+    Of a `reserved` address a machine is told no others, where it has that of us.  `forwards` tells whether this host passes on what is
+    for other networks where it is the gateway itself; None: it is another, or that is not known.
     """
 
     gateway: IPv4Address | None = None
     name_servers: tuple[IPv4Address, ...] = ()
     silent: frozenset[IPv4Address] = frozenset()
     reserved: bool = False
+    forwards: bool | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -47,7 +47,8 @@ class _Silent:
 class Presence:
     """`ask` tells whether a machine answers at an address, `ask_anybody` whether anybody does, `ask_relay` whether a relay does.
 
-    Each takes up to a second, and answers None where nobody can be asked.
+    Each takes up to a second, and answers None where nobody can be asked.  `forwards` tells of an own address whether what comes in there for
+    others is passed on, and None of every other address.
     """
 
     def __init__(
@@ -55,9 +56,11 @@ class Presence:
         ask: Callable[[IPv4Address, MacAddress], Awaitable[bool | None]],
         ask_anybody: Callable[[IPv4Address], Awaitable[bool | None]],
         ask_relay: Callable[[IPv4Address], Awaitable[bool | None]],
+        forwards: Callable[[IPv4Address], bool | None],
         clock: Callable[[], datetime],
     ) -> None:
         self._ask = ask
+        self._forwards = forwards
         self._ask_anybody = ask_anybody
         self._ask_relay = ask_relay
         self._clock = clock
@@ -97,7 +100,9 @@ class Presence:
         named = dict.fromkeys(each for each in (interface.gateway, *servers) if each is not None)
         silent = frozenset([each for each in named if await self._once(self._ask_anybody, each) is False])
         reserved = interface.address is not None
-        return replace(work, way=Way(gateway=interface.gateway, name_servers=servers, silent=silent, reserved=reserved))
+        forwards = None if interface.gateway is None else self._forwards(interface.gateway)
+        way = Way(gateway=interface.gateway, name_servers=servers, silent=silent, reserved=reserved, forwards=forwards)
+        return replace(work, way=way)
 
     async def with_relay(self, case: Case) -> Case:
         """The case of a machine whose relay is asked, if nothing that it is offered seems to get there."""

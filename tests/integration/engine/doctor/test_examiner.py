@@ -112,7 +112,7 @@ class World:
             vitals=self.vitals,
             unkept=lambda: self.unkept,
             work=box.work_in_hand,
-            presence=Presence(self.answers_arp, self.anybody, self.anybody, box.clock),
+            presence=Presence(self.answers_arp, self.anybody, self.anybody, lambda _: None, box.clock),
             lease_at=lambda _: None,
         )
 

@@ -29,6 +29,8 @@ def gateway_away(case: Case) -> Iterator[Finding]:
         return
     if work.way.gateway is None:
         yield from _unnamed(case, work, "gateway", "what is in other networks cannot be reached", _NO_GATEWAY)
+    if work.way.forwards is False:
+        yield from _not_forwarded(case, work)
     if work.way.gateway not in work.way.silent:
         return
     what, so = "the gateway", "what lies behind it cannot be reached"
@@ -70,6 +72,27 @@ def _away(case: Case, work: Work, address: IPv4Address, what: str, so: str, mend
         + mends.format(edit=f"`tinkbox hardware edit {work.hardware_id}")
         + f", or switch on what should be there; then `tinkbox workflow retry {work.id[:8]}`.",
         subject=str(address),
+    )
+
+
+def _not_forwarded(case: Case, work: Work) -> Iterator[Finding]:
+    """A gateway that is the host of the appliance, which passes nothing on."""
+    told = _said(work, _NO_WAY)
+    if work.way is None or not told or work.ended_at is None or (case.surveyed and not told_lately(case, work)):
+        return
+    machine = work.called or work.machine or work.hardware_id
+    yield Finding(
+        gravity=grave_failure(case, work),
+        cause=f"The gateway that the hardware document of {machine} names, {work.way.gateway}, is the appliance's own host, which forwards "
+        "nothing: what is in other networks cannot be reached.",
+        evidence=(
+            f"{moment(case.now)} `net.ipv4.ip_forward` is off there",
+            *(f"{moment(work.ended_at)} {work.action} said {quoted(each, _LONGEST)}" for each in told[:2]),
+        ),
+        remedy="Name the network's router instead (`tinkbox hardware edit MACHINE --gateway IP`; `dhcp.gateway` in tinkbox.yaml is what new "
+        "machines get). Or let this host be the router: `sysctl -w net.ipv4.ip_forward=1`, a rule that masquerades where other networks know no way "
+        "back, and read what docs/security.md says of hosts that forward.",
+        subject="forwarding",
     )
 
 

@@ -234,7 +234,8 @@ def no_address(case: Case) -> Iterator[Finding]:
     """It may boot, and there is no address to give it."""
     for seen in _silences(case, Silence.NO_ADDRESS):
         networks = tuple(f"a network that is configured: {each.network}" for each in case.subnets)
-        reserve = "Give it an address in its hardware document (ip.address)"
+        asked_on = text(seen, "network")
+        reserve = f"Give it an address{f' of {asked_on}' if asked_on else ''} in its hardware document (ip.address)"
         relay = _strange_relay(case)
         if relay:
             why, evidence = "it asks from a network that is not configured", (f"its relay is at {relay}", *networks)
@@ -253,10 +254,11 @@ def no_address(case: Case) -> Iterator[Finding]:
             why, evidence = "none is reserved for it", (f"with dhcp.mode: {case.mode} only reserved ones are given",)
             remedy = f"{reserve} and push it again, or have addresses lent: `dhcp.mode: pool`."
         elif case.interface is None:
-            why, evidence, remedy = _not_for_strangers(case)
+            why, evidence, remedy = _not_for_strangers(case, asked_on)
         else:
-            why, evidence = "none of the pool is free, and none is reserved for it", _pools(case)
-            remedy = f"{reserve}, give dhcp.pool more room, or lower dhcp.lease; `tinkbox hardware leases` shows who has what."
+            pool = f"the pool of {asked_on}" if asked_on else "the pool"
+            why, evidence = f"none of {pool} is free, and none is reserved for it", _pools(case, asked_on)
+            remedy = f"{reserve}, give {_key(case, asked_on)} more room, or lower dhcp.lease; `tinkbox hardware leases` shows who has what."
         yield Finding(
             gravity=Gravity.FAULT,
             cause=f"There is no address for the machine: {why}.",
@@ -273,7 +275,7 @@ def no_address(case: Case) -> Iterator[Finding]:
         )
 
 
-def _not_for_strangers(case: Case) -> tuple[str, tuple[str, ...], str]:
+def _not_for_strangers(case: Case, asked_on: str) -> tuple[str, tuple[str, ...], str]:
     """Why a machine that nobody knows has no address of a pool, the evidence, and what to do."""
     if case.claimants:
         return (
@@ -287,10 +289,10 @@ def _not_for_strangers(case: Case) -> tuple[str, tuple[str, ...], str]:
         )
     return (
         "unknown machines hold as much of the pool as they may, in all or at this one's relay port",
-        _pools(case),
+        _pools(case, asked_on),
         (
             "`tinkbox hardware leases` shows them: accept or register your machines, and take off the network what "
-            "invents others. If all are yours, give dhcp.pool more room."
+            f"invents others. If all are yours, give {_key(case, asked_on)} more room."
         ),
     )
 
@@ -451,11 +453,19 @@ def _strange_relay(case: Case) -> str:
     return "" if not relay or any(IPv4Address(relay) in each.network for each in case.subnets) else relay
 
 
-def _pools(case: Case) -> tuple[str, ...]:
+def _pools(case: Case, asked_on: str) -> tuple[str, ...]:
+    """What is lent on the network that a machine asks on, or where that is not known on all."""
     return tuple(
         f"{each.network} lends " + (f"{each.pool[0]}-{each.pool[1]}" if each.pool else "nothing: it has no pool")
         for each in case.subnets
+        if asked_on in ("", str(each.network))
     )
+
+
+def _key(case: Case, asked_on: str) -> str:
+    """The setting that has the pool of a network."""
+    first = str(case.subnets[0].network) if case.subnets else ""
+    return "dhcp.pool" if asked_on in ("", first) else f"the pool of {asked_on} under dhcp.subnets"
 
 
 def _unsigned(case: Case, seen: Sighting) -> Iterator[Finding]:

@@ -6,7 +6,7 @@ from ipaddress import IPv4Address, IPv6Address
 
 import pytest
 
-from tests.unit.engine.boot_story import BEGIN, MAC
+from tests.unit.engine.boot_story import BEGIN, MAC, OURS
 from tests.unit.engine.doctor.rules.test_work import FAILED, found, patient
 from tinkbox.engine.doctor.case import Way, Work
 from tinkbox.engine.doctor.presence import NEIGHBOURS, NEIGHBOURS_KEPT, Presence
@@ -67,6 +67,20 @@ def test_what_no_document_names_is_told_where_an_action_missed_it(failed: Work, 
     assert [*found(patient(told, surveyed=True, after=old))] == []
 
 
+def test_this_host_as_a_gateway_that_forwards_nothing_is_told() -> None:
+    way = Way(gateway=OURS, forwards=False)
+    failed = replace(FAILED, message="exit code 1", tail=("nc: timed out",))
+    gateway, _ = found(patient(replace(failed, way=way)))
+    assert gateway.rule == "GatewayAway"
+    assert gateway.cause == (
+        f"The gateway that the hardware document of node7 names, {OURS}, is the appliance's own host, which forwards nothing: what is in "
+        "other networks cannot be reached."
+    )
+    assert "sysctl -w net.ipv4.ip_forward=1" in gateway.remedy
+    for healthy in (replace(failed, way=replace(way, forwards=True)), replace(NO_NAME, way=way)):
+        assert [each.rule for each in found(patient(healthy))] == ["WorkflowFailed"]
+
+
 def test_what_answers_or_cannot_be_asked_is_not_told() -> None:
     assert rules(NO_NAME) == rules(NO_ROUTE) == ["WorkflowFailed"]
 
@@ -90,15 +104,13 @@ async def test_only_where_a_failure_speaks_of_the_way_its_neighbours_are_asked_a
     async def one_more(_: IPv4Address) -> bool | None:
         return None
 
-    presence = Presence(one, anybody, one_more, lambda: now[0])
+    presence = Presence(one, anybody, one_more, lambda address: False if address == OURS else None, lambda: now[0])
     for each in (FAILED, replace(NO_NAME, state=State.RUNNING, ended_at=None), replace(NO_NAME, state=State.SUCCESS)):
         assert await presence.with_way(each, CARD) is each
     assert await presence.with_way(NO_NAME, None) is NO_NAME
     assert asked == []
     way = (await presence.with_way(NO_NAME, CARD)).way
     assert way == Way(gateway=GATEWAY, name_servers=(SERVER, OTHER), silent=frozenset({SERVER}))
-    reserved = (await presence.with_way(NO_NAME, replace(CARD, address=IPv4Address("172.30.0.21")))).way
-    assert reserved == replace(way, reserved=True)
     assert (await presence.with_way(NO_NAME, CARD)).way == way
     assert asked == [GATEWAY, SERVER, OTHER]
     for number in range(2 * NEIGHBOURS):
@@ -107,6 +119,11 @@ async def test_only_where_a_failure_speaks_of_the_way_its_neighbours_are_asked_a
     now[0] += NEIGHBOURS_KEPT
     await presence.with_way(NO_NAME, CARD)
     assert asked[NEIGHBOURS:] == [GATEWAY, SERVER, OTHER]
+    reserved = (await presence.with_way(NO_NAME, replace(CARD, address=IPv4Address("172.30.0.21")))).way
+    assert reserved == replace(way, reserved=True)
+    ours = (await presence.with_way(NO_ROUTE, replace(CARD, gateway=OURS))).way
+    assert ours is not None
+    assert ours.forwards is False
 
 
 @pytest.mark.parametrize(

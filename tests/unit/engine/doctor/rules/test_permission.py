@@ -119,6 +119,12 @@ def test_without_an_address_to_give_nobody_is_answered() -> None:
         "172.30.0.0/24 lends 172.30.0.100-172.30.0.101",
         "172.31.0.0/24 lends nothing: it has no pool",
     )
+    there = replace(ignored, facts={**ignored.facts, "network": "172.31.0.0/24"})
+    (found,) = no_address(case(asked(0), there, mode="pool", subnets=subnets, interface=free))
+    assert "none of the pool of 172.31.0.0/24 is free" in found.cause
+    assert found.evidence[1:] == ("172.31.0.0/24 lends nothing: it has no pool",)
+    assert "an address of 172.31.0.0/24 in its hardware document" in found.remedy
+    assert "give the pool of 172.31.0.0/24 under dhcp.subnets more room" in found.remedy
     (found,) = no_address(case(asked(0), ignored, mode="pool", subnets=subnets, interface=None))
     assert "unknown machines hold as much of the pool as they may" in found.cause
     (found,) = no_address(case(asked(0), ignored, interface=free))

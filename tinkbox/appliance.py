@@ -4,7 +4,7 @@ import secrets
 import shutil
 import time
 import uuid
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import suppress
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
@@ -25,6 +25,7 @@ from tinkbox.boot.dhcp.other_servers import other_servers_on
 from tinkbox.boot.dhcp.own_addresses import taken_addresses
 from tinkbox.boot.dhcp.rate_limit import RateLimit
 from tinkbox.boot.dhcp.server import DhcpServer
+from tinkbox.boot.dhcp.tagged_questions import TaggedQuestions
 from tinkbox.boot.dhcp.unheard import DhcpArrivals
 from tinkbox.boot.dns import NamesServer
 from tinkbox.boot.http.boot_files import BootFolder
@@ -58,6 +59,7 @@ from tinkbox.hosting import Place
 from tinkbox.hosting.host import ServiceHost
 from tinkbox.hosting.local_link import LocalHostLink
 from tinkbox.listening import DNS_PORT, HTTP_PORT, Listening, Sockets
+from tinkbox.model.diagnosis import Heard, Listens
 from tinkbox.model.disk_usage import Share, Stored
 from tinkbox.model.errors import Invalid, Unavailable
 from tinkbox.model.hardware import MacAddress
@@ -86,7 +88,7 @@ from tinkbox.node.progress import routes as progress_routes
 from tinkbox.node.routes import routes as worker_routes
 from tinkbox.node.sessions import routes as session_routes
 from tinkbox.node.shells import routes as shell_routes
-from tinkbox.osie.image import BuiltImages, OsieImage
+from tinkbox.osie.image import BuiltImages, OsieImage, undescribed
 from tinkbox.osie.image import images as osie_images
 from tinkbox.private_files import kept_secret
 from tinkbox.proxy.proxy import Proxy
@@ -117,9 +119,11 @@ from tinkbox.vital_sources import (
     ports_for_machines,
     reserved_addresses,
 )
+from tinkbox.vitals.bridge_entries import static_port
 from tinkbox.vitals.forwarding import forwards
 from tinkbox.vitals.gathering import Gatherer, Sources
 from tinkbox.vitals.host_watch import HostSources, HostWatch
+from tinkbox.vitals.listeners import listens
 from tinkbox.vitals.time_servers import offset
 from tinkbox.wire.dhcp.other_server_config import foreign_lines
 from tinkbox.wire.dhcp.pxe import BootService
@@ -189,7 +193,7 @@ class Appliance:
             clock=_now, monotonic=time.monotonic, new_id=_new_id, new_token=_new_token, neighbours=self._neighbours.mac_at, attached=self._neighbours.attached,
             seal=Seal(kept_secret(settings.data / BOOT_KEY).encode()), digest_of=self._lookup.digest, standing_of=self._lookup.standing,
             gather=self._gather, limits=limits, free=self.free, answers=self._answers, sent=self._sent,
-            diagnoses=lambda: self.rounds.of_machines(), diagnosis_of=lambda workflow: self.rounds.cause(workflow),
+            diagnoses=lambda: self.rounds.of_machines(), diagnosis_of=lambda workflow, since: self.rounds.cause(workflow, since),
             appliance_only=self._lookup.appliance_only,
         )  # fmt: skip
         self.engine = Engine(store, around, _said(settings, sockets))
@@ -207,6 +211,7 @@ class Appliance:
             ),
         )  # fmt: skip
         self._arrivals: list[DhcpArrivals] = []
+        self._tagged: list[TaggedQuestions] = []
         self.vitals = Gatherer(
             [*own_interfaces(sockets.networks)],
             [*ports_for_machines(sockets.networks, direct=settings.dhcp.gives_addresses and sockets.has_no_relays)],
@@ -301,6 +306,9 @@ class Appliance:
             arrivals = DhcpArrivals(name, at.interface.address, at.interface.network, lambda: server.delivered, _now)
             self._arrivals.append(arrivals)
             parts.append(arrivals.run)
+            tagged = TaggedQuestions(name, _now)
+            self._tagged.append(tagged)
+            parts.append(tagged.run)
         if at.boot_server is not None:
             parts.append(
                 BootServer(at.boot_server, name, self.engine.booting, service, rate_limit, self._refusals).serve
@@ -437,6 +445,7 @@ class Appliance:
             database=partial(damage_of, data / STORE),
             engine=lambda: engine_trouble(self.docker, needed=self._host.is_needed),
             unheard=lambda: [each.found for each in self._arrivals if each.found is not None],
+            tagged=lambda: [question for each in self._tagged for question in each.found],
             time=partial(offset, _now, lambda: secrets.token_bytes(8)),
             refused=partial(first_refused, self.refused_writes),
             damage=partial(damage, self.refused_writes),
@@ -460,9 +469,10 @@ class Appliance:
             self.engine.machines,
             self.engine.seen,
             premises,
-            ask=partial(other_servers_on, [*self._own], _new_identity, addresses=self._own),
-            osie=lambda: [_size(each) for each in built()],
+            ask=self._ask_others,
+            osie=lambda: [*map(_size, built()), *_undescribed(settings.data / "osie")],
             inventory=self._inventory,
+            inventory_at=self._inventory_at,
             firmware_traits=self.engine.firmware_knowledge.firmware_traits,
             lost=self.engine.lost_histories.by_machine,
             disk=self.engine.disk.usage,
@@ -474,9 +484,25 @@ class Appliance:
             vitals=self.vitals.vitals,
             unkept=partial(first_unkept, self.refused_writes),
             work=self.engine.work_in_hand,
-            presence=Presence(self._answers_arp, self._is_anybody, self._prober.echoes, self._forwards, _now),
+            presence=Presence(
+                self._answers_arp,
+                self._is_anybody,
+                self._prober.echoes,
+                self._forwards,
+                partial(static_port, self._own),
+                self._listens,
+                _now,
+            ),
             lease_at=self.engine.leases.lease_at,
         )
+
+    async def _ask_others(self) -> Heard:
+        """Ask on all interfaces who else answers DHCP; raises Unavailable."""
+        begun = _now()
+        heard = await other_servers_on([*self._own], _new_identity, addresses=self._own)
+        if not heard.unasked:
+            self._others.asked(self._own, begun)
+        return heard
 
     def _boot_folder(self, at: Listening) -> BootFolder:
         settings = self._settings
@@ -507,6 +533,10 @@ class Appliance:
         if any(address == each.interface.address for each in self._sockets.networks):
             return True
         return await self._prober.is_anybody(address)
+
+    def _listens(self, address: IPv4Address, port: int) -> Listens | None:
+        """Where a port is listened on that was asked for at an own address; None of another host's."""
+        return listens(address, port) if address in self._own.values() else None
 
     def _forwards(self, address: IPv4Address) -> bool | None:
         """Whether this host passes on what comes in for others at an own address; None of another host's."""
@@ -548,6 +578,10 @@ class Appliance:
     async def _inventory(self, machine: str) -> Inventory | None:
         told = await self.engine.discovery.inventory(machine)
         return told[0] if told else None
+
+    async def _inventory_at(self, machine: str) -> datetime | None:
+        told = await self.engine.discovery.inventory(machine)
+        return told[1] if told else None
 
     def _place(self) -> Place:
         """Where the appliance runs services."""
@@ -642,6 +676,13 @@ def _new_identity() -> bytes:
 
 def _new_token() -> str:
     return secrets.token_urlsafe(24)
+
+
+def _undescribed(folder: Path) -> Iterator[OsieSize]:
+    """The OSIEs without a description, which machines are given all the same."""
+    for each in undescribed(folder):
+        with suppress(OSError):
+            yield OsieSize(architecture=each.parent.name, ramdisk=each.with_name("initramfs").stat().st_size)
 
 
 def _size(image: OsieImage) -> OsieSize:

@@ -11,20 +11,13 @@ from datetime import datetime
 from pathlib import Path
 from typing import Final, NoReturn
 
+from tinkbox.model.write_fault import RefusedWrite, WriteFault
+
 # Bytes that must find room before a disk counts as one that takes writes: what fits may be small where the next is not.
 PROBE: Final = 1 << 20
 # In seconds, how often it is tried whether a write is taken again.
 EVERY: Final = 5.0
 _log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RefusedWrite:
-    """`what` is not written since `since`; `text` is the newest refusal, with the way out."""
-
-    since: datetime
-    what: str
-    text: str
 
 
 @dataclass(slots=True)
@@ -47,14 +40,20 @@ class RefusedWrites:
         self._turn = threading.Lock()
 
     def refuse(
-        self, what: str, text: str, takes_again: Callable[[], Awaitable[bool]], said: str = "writes are refused"
+        self,
+        what: str,
+        text: str,
+        takes_again: Callable[[], Awaitable[bool]],
+        said: str = "writes are refused",
+        *,
+        fault: WriteFault = WriteFault.OTHER,
     ) -> None:
         """Note that `what` was not written; `takes_again` tries later whether it could be now, `said` begins the log's line."""
         now = self._clock()
         with self._turn:
             known = self._standing.get(what)
             since = known.refused.since if known is not None else now
-            refused = RefusedWrite(since=since, what=what, text=text)
+            refused = RefusedWrite(since=since, what=what, text=text, fault=fault)
             self._standing[what] = _Standing(refused, takes_again)
         if known is None:
             _log.error("%s: %s", said, refused.text, extra={"action": "disk.refused"})

@@ -7,11 +7,12 @@ import stat
 import struct
 import tempfile
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from tinkbox.disk_room import mounted_at
 from tinkbox.host_users import user_name
 from tinkbox.model.sizes import show_size
+from tinkbox.model.write_fault import WriteFault
 
 # With less, an error is one of room: SQLite tells so of some of its files.
 LITTLE: Final = 1 << 20
@@ -22,22 +23,38 @@ _IMMUTABLE: Final = 0x10
 _APPEND_ONLY: Final = 0x20
 
 
+class Unwritable(NamedTuple):
+    """What keeps something from being written; `text` says it to people, with the way out, and is empty where that cannot be seen."""
+
+    fault: WriteFault
+    text: str
+
+
+_NOT_SEEN: Final = Unwritable(WriteFault.OTHER, "")
+
+
 def why_unwritable(folder: Path, *files: Path) -> str:
-    """What keeps a folder, or these files in it, from being written, with the way out; empty where that cannot be seen.  It blocks."""
+    """The text of `unwritable`."""
+    return unwritable(folder, *files).text
+
+
+def unwritable(folder: Path, *files: Path) -> Unwritable:
+    """What keeps a folder, or these files in it, from being written.  It blocks."""
     try:
         disk = os.statvfs(folder)
     except OSError:
-        return ""
+        return _NOT_SEEN
     if disk.f_flag & os.ST_RDONLY:
         return _read_only(folder)
     for each in (folder, *files):
         flags = _flags(each)
         if flags & _IMMUTABLE:
-            return f"{each} is immutable: `chattr -i {each}` has it take writes again"
+            return Unwritable(WriteFault.OTHER, f"{each} is immutable: `chattr -i {each}` has it take writes again")
         if flags & _APPEND_ONLY:
-            return f"{each} takes additions alone: `chattr -a {each}` has it take writes again"
+            text = f"{each} takes additions alone: `chattr -a {each}` has it take writes again"
+            return Unwritable(WriteFault.OTHER, text)
     if disk.f_bavail * disk.f_frsize < LITTLE:
-        return no_room(folder, disk.f_bavail * disk.f_frsize)
+        return Unwritable(WriteFault.FULL, no_room(folder, disk.f_bavail * disk.f_frsize))
     if disk.f_files and not disk.f_favail:
         return _no_inode(folder, disk.f_bavail * disk.f_frsize)
     return _why(folder, _refusal(folder))
@@ -49,32 +66,42 @@ def no_room(folder: Path, free: int | None) -> str:
     return f"{left}free space where the data folder {folder} is (`df -h {folder}`)"
 
 
-def _why(folder: Path, number: int) -> str:
+def _why(folder: Path, number: int) -> Unwritable:
     """What an error means that a small new file in the folder meets."""
     if number == errno.EDQUOT:
         me = user_name(os.geteuid())
-        return f"the disk quota of {me} is used up: `quota -s -u {me}` shows it; raise it, or delete what is not needed"
+        text = f"the disk quota of {me} is used up: `quota -s -u {me}` shows it; raise it, or delete what is not needed"
+        return Unwritable(WriteFault.FULL, text)
     if number == errno.EROFS:
         return _read_only(folder)
     if number in (errno.EACCES, errno.EPERM):
-        return f"{user_name(os.geteuid())} may not write there: see whose it is, and its mode, with `ls -ld {folder}`"
+        text = f"{user_name(os.geteuid())} may not write there: see whose it is, and its mode, with `ls -ld {folder}`"
+        return Unwritable(WriteFault.OTHER, text)
     if number == errno.EIO:
-        return f"its disk fails: look for its errors with `dmesg`, and copy {folder} to a sound disk"
-    return ""
+        return failing(folder)
+    return _NOT_SEEN
 
 
-def _read_only(folder: Path) -> str:
+def failing(folder: Path) -> Unwritable:
+    """What to say of a disk that answers with errors."""
+    text = f"its disk fails: look for its errors with `dmesg`, and copy {folder} to a sound disk"
+    return Unwritable(WriteFault.FAILING, text)
+
+
+def _read_only(folder: Path) -> Unwritable:
     place = mounted_at(folder)
-    return (
+    return Unwritable(
+        WriteFault.READ_ONLY,
         f"its file system, mounted at {place}, is read-only: `dmesg` tells whether the kernel made it so after an error of the disk; if "
-        f"not, `mount -o remount,rw {place}` has it take writes again"
+        f"not, `mount -o remount,rw {place}` has it take writes again",
     )
 
 
-def _no_inode(folder: Path, free: int) -> str:
-    return (
+def _no_inode(folder: Path, free: int) -> Unwritable:
+    return Unwritable(
+        WriteFault.FULL,
         f"its file system has no inode left for another file, though {show_size(free)} are free (`df -i {folder}`): delete files there "
-        f"that are small and many, which `sudo du --inodes -x {mounted_at(folder)} | sort -n | tail` finds"
+        f"that are small and many, which `du --inodes -x {mounted_at(folder)} | sort -n | tail` finds",
     )
 
 

@@ -15,7 +15,8 @@ from tinkbox.listening import Listening
 from tinkbox.model.engine_trouble import EngineFault, EngineTrouble
 from tinkbox.model.errors import Unavailable
 from tinkbox.model.vitals import DamagedFile, OtherVersion
-from tinkbox.osie.image import OsieImage
+from tinkbox.model.write_fault import RefusedWrite
+from tinkbox.osie.image import OsieImage, undescribed
 from tinkbox.refused_writes import RefusedWrites
 from tinkbox.registry.storage import ImageStore
 from tinkbox.runtime import ContainerFailed, EngineAway
@@ -71,10 +72,11 @@ def reserved_addresses(known: KnownMachines) -> Iterator[IPv4Address]:
 
 
 def osie_files(folder: Path, images: Callable[[], Sequence[OsieImage]]) -> Iterator[DescribedFile]:
-    """The files of all OSIEs below a folder, as their descriptions have them; raises as `images` does."""
+    """The files of all OSIEs below a folder, as their descriptions have them, and the descriptions that are missing; raises as `images` does."""
     for image in images():
         for name, file in sorted(image.files.items()):
             yield DescribedFile(path=folder / image.architecture / name, size=file.size, sha256=file.sha256)
+    yield from (DescribedFile(path=each, size=0, sha256="") for each in undescribed(folder))
 
 
 def other_versions(images: Callable[[], Sequence[OsieImage]]) -> Iterator[OtherVersion]:
@@ -90,9 +92,9 @@ async def newest_time(store: Store) -> datetime | None:
     return max((each for each in told if each is not None), default=None)
 
 
-def first_refused(writes: RefusedWrites) -> tuple[str, datetime] | None:
-    """The write that the disk refuses longest, and since when."""
-    return next(((each.text, each.since) for each in writes.all if each.what != DAMAGED), None)
+def first_refused(writes: RefusedWrites) -> RefusedWrite | None:
+    """What is refused longest."""
+    return next((each for each in writes.all if each.what != DAMAGED), None)
 
 
 def damage(writes: RefusedWrites) -> str:

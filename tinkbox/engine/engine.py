@@ -114,7 +114,7 @@ class Surroundings:
     `sent` is how many bytes went out on the provisioning interfaces.
     `gather` hands over what the services of a workflow wrote until now, and tells whether there are any near by.  `answers` tells whether a host answers at
     an address on a network of ours.  `diagnoses` are the gravest that the doctor's rounds found of each machine, by MAC,
-    `diagnosis_of` is the cause of that of a workflow, by its id, or empty.
+    `diagnosis_of` is the cause of that of a workflow, by its id, where it was found since a time, or empty.
     """
 
     clock: Callable[[], datetime]
@@ -133,7 +133,7 @@ class Surroundings:
     appliance_only: Callable[[str], bool] = _none
     sent: Callable[[], int] = int
     diagnoses: Callable[[], Mapping[str, Diagnosis]] = dict
-    diagnosis_of: Callable[[str], str] = lambda _: ""
+    diagnosis_of: Callable[[str, datetime | None], str] = lambda _, __: ""
 
 
 class Engine:

@@ -5,13 +5,23 @@ import re
 from typing import Final
 
 PROGRAM: Final = "tinkbox"
-# `tinkbox osie build`, and hints that name the workflow by a word that stands for it.
-_COMMAND: Final = re.compile(r"(?<=`)tinkbox(?= [a-z])|\btinkbox(?= [a-z]+ [a-z]+ WORKFLOW\b)")
+_COMMAND: Final = re.compile(r"(?<=`)tinkbox(?= [a-z])")
+_STANDS_FOR: Final = re.compile(r"\b(WORKFLOW|MACHINE)\b")
+_IN_BACKQUOTES: Final = re.compile(r"`[^`]*`")
 
 
 def not_ours(text: str) -> str:
     """A text of somebody else, as an action, in which nothing stands as a command of ours does."""
     return text.replace("`", "'")
+
+
+def about(text: str, *, workflow: str = "", machine: str = "") -> str:
+    """A text whose commands name this workflow and this machine in place of the words that stand for them, WORKFLOW and MACHINE.
+
+    What is not given stays the word that it is.
+    """
+    named = {"WORKFLOW": workflow, "MACHINE": machine}
+    return _IN_BACKQUOTES.sub(lambda command: _STANDS_FOR.sub(lambda word: named[word[0]] or word[0], command[0]), text)
 
 
 def typable(text: str, program: str) -> str:

@@ -6,6 +6,8 @@ from datetime import datetime, timedelta
 from enum import Enum
 from typing import Final
 
+from tinkbox.model.sizes import show_size
+
 # Below so many free bytes what machines send to be kept is refused: a person cancels, deletes and is told in these.
 LAST_ROOM: Final = 32 << 20
 # So long people are told that history was deleted early.
@@ -95,3 +97,26 @@ class DiskUsage:
         """The kinds that take anything, the largest first."""
         there = [kind for kind, share in self.shares.items() if share.octets]
         return tuple(sorted(there, key=lambda kind: -self.shares[kind].octets))
+
+    @property
+    def ours(self) -> int:
+        """Bytes that tinkbox has there, as far as they were measured."""
+        return self.database + sum(each.octets for each in self.shares.values())
+
+    @property
+    def is_of_others(self) -> bool:
+        """Whether what is kept free would be short even without all that tinkbox has there: something else fills the disk."""
+        return self.ours < max(self.keep_free, LAST_ROOM) - self.free
+
+    def remedy(self, mount: str = "") -> str:
+        """What to do where room is short, as half a sentence; empty where it is not known what takes it.
+
+        `mount` is where the disk is mounted, as a shell has it; empty: the doctor is asked, who knows.
+        """
+        if self.is_of_others:
+            what = (
+                f"`du -xh {mount} | sort -h | tail` shows what" if mount else "`tinkbox doctor` says how to find what"
+            )
+            return f"something else fills it, for tinkbox has {show_size(self.ours)} there: {what}"
+        most = self.largest[:1]
+        return f"{most[0].title} take most: {most[0].remedy}" if most else ""

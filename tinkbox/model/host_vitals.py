@@ -33,7 +33,7 @@ class TakenAddress:
 class RefusedReplies:
     """So many replies to machines on an interface were not sent since `since`: `error` is the kernel's word, `to` the newest target.
 
-    `what` is what replies so, such as DHCP.
+    `what` is what replies so, such as DHCP.  `targets` are a few of the newest targets, each once.
     """
 
     interface: str
@@ -42,6 +42,7 @@ class RefusedReplies:
     since: datetime
     error: str
     to: str
+    targets: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,12 +67,16 @@ class StrayRoute:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OtherAppliance:
-    """Another tinkbox, by its own address and MAC, which was heard on an interface at `at`."""
+    """Another tinkbox, by its own address and MAC, which was heard on an interface at `at`.
+
+    `unanswered` is when it did not answer our question; None: it answered, or was not asked since.
+    """
 
     interface: str
     address: IPv4Address
     mac: MacAddress
     at: datetime
+    unanswered: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

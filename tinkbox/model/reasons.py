@@ -12,6 +12,8 @@ import re
 from enum import Flag, StrEnum, auto
 from typing import TYPE_CHECKING, Final, NewType, Self, TypeAlias
 
+from tinkbox.model.command_lines import PROGRAM, typable
+
 MAX_REASON: Final = 128  # characters of an action's own
 
 
@@ -43,7 +45,7 @@ class Reason(StrEnum):
         "NonZeroExit",
         Giver.WORKER,
         "it ended with another status than 0",
-        "read what it printed: tinkbox workflow logs",
+        "read what it printed: `tinkbox workflow logs WORKFLOW`",
     )
     SIGNAL = (
         "Signal",
@@ -70,7 +72,7 @@ class Reason(StrEnum):
         "Canceled",
         Giver.WORKER | Giver.APPLIANCE,
         "a person canceled the workflow",
-        "tinkbox workflow retry takes it up again",
+        "`tinkbox workflow retry WORKFLOW` takes it up again",
     )
     WORKER_LOST = (
         "WorkerLost",
@@ -81,7 +83,7 @@ class Reason(StrEnum):
         ),
         (
             "after a boot look at the machine's console and power; after another worker took over, let only one worker "
-            "run for this machine; tinkbox workflow retry repeats the action when that is safe"
+            "run for this machine; `tinkbox workflow retry WORKFLOW` repeats the action when that is safe"
         ),
     )
     WORKER_SILENT = (
@@ -92,24 +94,24 @@ class Reason(StrEnum):
             "the appliance. The message says since when. The state is TIMEOUT; the action's `timeout` is not to blame"
         ),
         (
-            "look at the machine's power, cable and console; tinkbox doctor MACHINE says what is seen of it now; tinkbox workflow "
-            "retry repeats the action when that is safe"
+            "look at the machine's power, cable and console; `tinkbox doctor MACHINE` says what is seen of it now; "
+            "`tinkbox workflow retry WORKFLOW` repeats the action when that is safe"
         ),
     )
     WORKER_OUTDATED = (
         "WorkerOutdated",
         Giver.APPLIANCE,
         "the machine's worker is of an earlier release, and does not know what the action asks for; nothing was begun",
-        "build the OSIE of this version (`tinkbox osie build`), boot the machine again, and tinkbox workflow retry",
+        "build the OSIE of this version (`tinkbox osie build`), boot the machine again, and `tinkbox workflow retry WORKFLOW`",
     )
     HISTORY_LOST = (
         "HistoryLost",
         Giver.APPLIANCE,
         (
             "the appliance's store was put back to an earlier day, and lacks what the machine did since; nothing is begun "
-            "and nothing is stopped until a person decides. While it waits, `tinkbox workflow state` names the commands"
+            "and nothing is stopped until a person decides. While it waits, `tinkbox workflow state WORKFLOW` names the commands"
         ),
-        "what the machine did was discarded: tinkbox workflow retry WORKFLOW runs the failed action again",
+        "what the machine did was discarded: `tinkbox workflow retry WORKFLOW` runs the failed action again",
     )
     NEVER_RETURNED = (
         "NeverReturned",
@@ -125,9 +127,9 @@ class Reason(StrEnum):
             "`timeout` that it is up; the message says how far it came"
         ),
         (
-            "look at the machine's console and at its timeline (`tinkbox hardware watch`); once the system has phoned home all the "
-            "same, tinkbox workflow retry succeeds at once; to install anew, tinkbox workflow retry --from the action that writes "
-            "the image, and reset the machine; when it is only slow, raise the action's timeout"
+            "look at the machine's console and at its timeline (`tinkbox hardware watch MACHINE`); once the system has phoned home all the "
+            "same, `tinkbox workflow retry WORKFLOW` succeeds at once; to install anew, `tinkbox workflow retry WORKFLOW --from ACTION`, "
+            "the action that writes the image, and reset the machine; when it is only slow, raise the action's timeout"
         ),
     )
     CLOUD_INIT_FAILED = (
@@ -136,8 +138,8 @@ class Reason(StrEnum):
         "the installed system is up, and modules of its cloud-init failed; the message names them",
         (
             "log in and read /var/log/cloud-init.log and /var/log/cloud-init-output.log; when it is your user-data that "
-            "failed, correct it and install again, by tinkbox install or workflow create, for a retry has the old one; otherwise "
-            "tinkbox workflow retry --from the action that writes the image, and reset the machine; to keep the system as it is, "
+            "failed, correct it and install again, by `tinkbox install IMAGE MACHINE` or `tinkbox workflow create -t TEMPLATE`, for a retry has the old one; otherwise "
+            "`tinkbox workflow retry WORKFLOW --from ACTION`, the action that writes the image, and reset the machine; to keep the system as it is, "
             "do nothing: its machine boots its disk"
         ),
     )
@@ -145,13 +147,13 @@ class Reason(StrEnum):
         "FailedAtBreakpoint",
         Giver.WORKER | Giver.APPLIANCE,
         "a person let it fail at a breakpoint, though nothing of it had failed",
-        "the message says who decided and why; tinkbox workflow events has the whole story",
+        "the message says who decided and why; `tinkbox workflow events WORKFLOW` has the whole story",
     )
     BREAKPOINT_EXPIRED = (
         "BreakpointExpired",
         Giver.WORKER | Giver.APPLIANCE,
         "it was held at a breakpoint, and nobody decided before the deadline",
-        "decide sooner, extend the hold (`tinkbox breakpoint extend`), or give breakpoints a longer timeout",
+        "decide sooner, extend the hold (`tinkbox breakpoint extend WORKFLOW`), or give breakpoints a longer timeout",
     )
     BREAKPOINT_LOST = (
         "BreakpointLost",
@@ -160,13 +162,13 @@ class Reason(StrEnum):
             "it was held at a breakpoint, and what was held is gone: the machine booted again, or its worker did not "
             "carry out the verdict"
         ),
-        "look at the machine's console and power; tinkbox workflow retry repeats the action when that is safe",
+        "look at the machine's console and power; `tinkbox workflow retry WORKFLOW` repeats the action when that is safe",
     )
     IMAGE_NOT_FOUND = (
         "ImageNotFound",
         Giver.WORKER | Giver.HOST,
         "the image is not in the registry",
-        "push it, or load it with tinkbox image load; tinkbox image list shows what is there",
+        "push it, or load it with `tinkbox image load FILE`; `tinkbox image list` shows what is there",
     )
     IMAGE_NOT_ALLOWED = (
         "ImageNotAllowed",
@@ -190,7 +192,7 @@ class Reason(StrEnum):
         "ImagePullFailed",
         Giver.WORKER | Giver.HOST,
         "the engine could not fetch the image, for the reason that the message gives",
-        "try docker pull of the same name on another machine",
+        "try `docker pull IMAGE` of the same name on another machine",
     )
     REGISTRY_UNREACHABLE = (
         "RegistryUnreachable",
@@ -267,7 +269,7 @@ class Reason(StrEnum):
         "the Docker engine ended or was restarted, and the action with it; how far it came is not known",
         (
             "look at the machine's console for what happened to the engine: mostly memory that ran out, or a person or an upgrade that "
-            "restarted it; tinkbox workflow retry repeats the action when that is safe"
+            "restarted it; `tinkbox workflow retry WORKFLOW` repeats the action when that is safe"
         ),
     )
     ENGINE_FAILED = (
@@ -324,14 +326,14 @@ class Reason(StrEnum):
         "a service of the workflow was not ready within its `timeout`; the message has its last lines",
         (
             "where the message names the container engine, start that on the host of the service: `systemctl status docker`; else "
-            "read what it printed: tinkbox service logs WORKFLOW/SERVICE; raise its timeout if it only needs longer"
+            "read what it printed: `tinkbox service logs WORKFLOW/SERVICE`; raise its timeout if it only needs longer"
         ),
     )
     SERVICE_FAILED = (
         "ServiceFailed",
         Giver.HOST | Giver.APPLIANCE,
         "a service of the workflow ended with an error, as often as its `restart` allows",
-        "read what it printed: tinkbox service logs WORKFLOW/SERVICE",
+        "read what it printed: `tinkbox service logs WORKFLOW/SERVICE`",
     )
     SERVICE_ENDED = (
         "ServiceEnded",
@@ -370,7 +372,7 @@ class Reason(StrEnum):
             "the action wipes a disk (`wipes`) on which something is that no workflow put there; the message says "
             "what. Nothing was written"
         ),
-        "look at the disk; if what is on it can go: tinkbox workflow retry --confirm-wipe",
+        "look at the disk; if what is on it can go: `tinkbox workflow retry WORKFLOW --confirm-wipe`",
     )
     NO_SUCH_DISK = (
         "NoSuchDisk",
@@ -382,7 +384,7 @@ class Reason(StrEnum):
         "DiskAmbiguous",
         Giver.WORKER,
         "the action's `disk` or `wipes` means several disks of this machine, and must mean one; the message lists them",
-        "say which one is meant, such as by serial= and what the message shows: in the template, or cancel and type tinkbox install with --disk",
+        "say which one is meant, such as by serial= and what the message shows: in the template, or cancel and type `tinkbox install IMAGE MACHINE` with --disk",
     )
     DISK_UNREADABLE = (
         "DiskUnreadable",
@@ -398,6 +400,8 @@ class Reason(StrEnum):
     )
 
 
+# Marks, what stands for the argument of a command, and an option before that.
+_OF_COMMANDS: Final = re.compile(r"[`,;]|\btinkbox\b|(?<!\S)-[a-z](?!\S)|\b[A-Z]{4,}(/[A-Z]+)?\b")
 _CAMEL_CASE: Final = re.compile(r"[A-Za-z][A-Za-z0-9]*")
 
 
@@ -432,6 +436,67 @@ def hint(reason: str) -> str:
     """
     ours = known(reason)
     return ours.hint if ours else ""
+
+
+# What they stand for came before the action or the service itself ran.
+_BEFORE_IT_RAN: Final = frozenset(
+    {
+        Reason.WORKER_OUTDATED,
+        Reason.IMAGE_NOT_FOUND,
+        Reason.IMAGE_NOT_ALLOWED,
+        Reason.IMAGE_CORRUPT,
+        Reason.WRONG_PLATFORM,
+        Reason.IMAGE_PULL_FAILED,
+        Reason.REGISTRY_UNREACHABLE,
+        Reason.CREATE_FAILED,
+        Reason.NOT_PRIVILEGED,
+        Reason.MOUNT_FAILED,
+        Reason.SERVICE_NOT_READY,
+        Reason.SERVICE_FAILED,
+        Reason.SERVICE_ENDED,
+        Reason.NO_PORT,
+        Reason.UNKNOWN_VOLUME,
+        Reason.HOST_FULL,
+        Reason.NETWORK_FAILED,
+        Reason.DISK_NOT_EMPTY,
+        Reason.NO_SUCH_DISK,
+        Reason.DISK_AMBIGUOUS,
+        Reason.DISK_UNREADABLE,
+    }
+)
+
+
+def never_ran(reason: str, advice: str, program: str = PROGRAM) -> bool:
+    """Whether an action failed before it ran, so that it printed nothing: `advice` is its hint, as `typable` has it for this program.
+
+    An action may spell a word of its own as a reason of ours: its hint is another one.
+    """
+    return known(reason) in _BEFORE_IT_RAN and advice == typable(hint(reason), program)
+
+
+def is_hint_of(reason: str, advice: str) -> bool:
+    """Whether a hint is ours for this reason, also as an earlier release has it, which had fewer commands in backquotes."""
+    return bool(advice) and bare_words(advice) == bare_words(hint(reason))
+
+
+def of_ours(reason: str, advice: str) -> str:
+    """What a worker passes on as a hint, where that is ours; empty for the words of an action.
+
+    A word that is only spelled as a reason of ours comes with the hint of `NonZeroExit`.
+    """
+    return next(
+        (
+            each
+            for each in (hint(reason), Reason.NON_ZERO_EXIT.hint)
+            if advice and bare_words(advice) == bare_words(each)
+        ),
+        "",
+    )
+
+
+def bare_words(text: str) -> list[str]:
+    """The words of a hint without the signs that make commands of some."""
+    return _OF_COMMANDS.sub(" ", text).split()
 
 
 def markdown() -> str:

@@ -10,8 +10,10 @@ from ipaddress import IPv4Address
 from typing import Final
 
 from tinkbox.model.engine_trouble import EngineTrouble
+from tinkbox.model.hardware import MacAddress
 from tinkbox.model.host_vitals import HostVitals
 from tinkbox.model.images.mirrors import MirrorTrouble
+from tinkbox.model.write_fault import WriteFault
 
 AGREES: Final = timedelta(seconds=10)  # clocks that differ by less agree
 
@@ -22,7 +24,7 @@ class Attachment:
 
     `present` tells whether the host has it, `up` whether it is switched on, `carrier` whether its cable or its bridge has
     a link (None: that is not told).  `addresses` are those that it has now, and `prefix` is the length of our network's.
-    `index` is its number in the kernel, and `bound` that of the interface to which our sockets are bound (0: that is not known).
+    `silent_arp` says what keeps the host from answering ARP there, empty for nothing.  `index` is its number in the kernel, and `bound` that of the interface to which our sockets are bound (0: that is not known).
     """
 
     interface: str
@@ -34,6 +36,7 @@ class Attachment:
     up: bool = False
     carrier: bool | None = None
     addresses: frozenset[IPv4Address] = frozenset()
+    silent_arp: str = ""
 
     @property
     def recreated(self) -> bool:
@@ -89,6 +92,16 @@ class Unheard:
     frames: int
     since: datetime
     until: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaggedQuestion:
+    """The newest DHCP question of a machine that came in on an interface with the tag of a VLAN, which the interface itself does not take."""
+
+    mac: MacAddress
+    interface: str
+    vlan_id: int
+    at: datetime
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -168,9 +181,9 @@ class Vitals:
 
     `shut_ports` are told by the rules of the firewall, and so are `shut_replies`, ports from which no reply gets out, and `taken_ports`,
     all of which `filters_changed_at` last, as far as that was seen;
-    `unheard` by what comes in.  `damaged_osie` are files of an OSIE,
+    `unheard` by what comes in, and so are `tagged` questions.  `damaged_osie` are files of an OSIE,
     `damaged_images` are images by their names, and `registry` is why images cannot be used as a whole.  `database` is what SQLite found, in its last check or when it was asked; `refused_write` is the last write that the disk refused, until one
-    succeeded, since `refused_since`.  `operator_socket` is why the file of the operator door's unix socket is gone and cannot be
+    succeeded, since `refused_since`, and `refused_for` what kept it from being written.  `operator_socket` is why the file of the operator door's unix socket is gone and cannot be
     made anew.  `engine` is why this host's container engine does not answer, where services run on it.
     `data_mount` is where the file system of the data folder is mounted.
     `mirrors` are those of registries of which nothing comes.  `unclean_end` is how the appliance before this one ended, None where it was told to.
@@ -184,6 +197,7 @@ class Vitals:
     taken_ports: tuple[TakenPort, ...] = ()
     filters_changed_at: datetime | None = None
     unheard: tuple[Unheard, ...] = ()
+    tagged: tuple[TaggedQuestion, ...] = ()
     memory: Memory | None = None
     inodes: Inodes | None = None
     data_mount: str = "/"
@@ -194,6 +208,7 @@ class Vitals:
     database: str = ""
     refused_write: str = ""
     refused_since: datetime | None = None
+    refused_for: WriteFault = WriteFault.OTHER
     operator_socket: str = ""
     engine: EngineTrouble | None = None
     mirrors: tuple[MirrorTrouble, ...] = ()

@@ -132,6 +132,12 @@ class BuiltImages:
         return found
 
 
+def undescribed(folder: Path) -> list[Path]:
+    """The descriptions that are missing beside the kernel of an OSIE, below a data folder's osie/."""
+    kernels = sorted(folder.glob(f"[!.]*/{FILES[0]}"))
+    return [path for each in kernels if not (path := each.with_name(DESCRIPTION)).exists()]
+
+
 def images(folder: Path) -> list[OsieImage]:
     """All OSIEs below a data folder's osie/, by architecture.
 
@@ -139,8 +145,8 @@ def images(folder: Path) -> list[OsieImage]:
     """
     _refuse_unreadable(folder)
     found = [read(path.parent) for path in sorted(folder.glob(f"[!.]*/{DESCRIPTION}"))]
-    if not found and (orphan := next(iter(sorted(folder.glob(f"[!.]*/{FILES[0]}"))), None)) is not None:
+    if not found and (missing := undescribed(folder)):
         raise Invalid(
-            f"{orphan.parent / DESCRIPTION} is missing beside {FILES[0]}: put it back, or build the OSIE again with `tinkbox osie build`"
+            f"{missing[0]} is missing beside {FILES[0]}: put it back, or build the OSIE again with `tinkbox osie build`"
         )
     return found

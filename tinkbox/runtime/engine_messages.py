@@ -39,7 +39,7 @@ class _Row:
 
 
 def _row(asked: tuple[Reason, ...], reason: Reason, words: str, means: str) -> _Row:
-    return _Row(asked, reason, re.compile(words, re.IGNORECASE), means)
+    return _Row(asked, reason, re.compile(words, re.IGNORECASE | re.DOTALL), means)
 
 
 # An OSIE's engine is told so at boot; a worker by hand uses an engine that a person set up.
@@ -49,6 +49,11 @@ _INSECURE = (
 )
 _ROWS = (
     _row((), Reason.NO_SPACE, r"no space left on device|disk quota exceeded", "there is no space left for it"),
+    _row(
+        (_PULL,), Reason.IMAGE_PULL_FAILED, r"response body: .*<(?:!doctype|html)",
+        "a web page came in the place of the registry's answer, such as that of a web proxy: take the registry's host out of what the engine asks its "
+        "proxy for (NO_PROXY, or `no-proxy` in its /etc/docker/daemon.json)",
+    ),
     _row(
         (_PULL,), Reason.IMAGE_NOT_ALLOWED,
         r"unauthorized|access denied|\bdenied:|authentication required|no basic auth|HTTP 40[13] ",
@@ -87,6 +92,10 @@ _ROWS = (
     _row(
         (_START,), Reason.NOT_PRIVILEGED, r"unable to apply caps|unable to apply capabilities",
         "this host cannot give a container all privileges",
+    ),
+    _row(
+        (_CREATE,), Reason.NOT_PRIVILEGED, r"privileged mode is incompatible with user namespaces",
+        "the engine maps users, and gives no container all privileges then: take userns-remap out of its /etc/docker/daemon.json",
     ),
     _row((_START,), Reason.CONTAINER_LOST, r"no such container", "its container was removed"),
     _row((_LOST,), Reason.CONTAINER_LOST, r"no such container", REMOVED),

@@ -56,7 +56,16 @@ from tinkbox.store.services import ServiceTable
 from tinkbox.store.sessions import SessionTable
 from tinkbox.store.shells import ShellTable
 from tinkbox.store.sightings import SightingTable
-from tinkbox.store.sqlite_errors import READ, WRITTEN, at_start, in_use, is_damage, is_of_the_file, refuse_damaged
+from tinkbox.store.sqlite_errors import (
+    READ,
+    WRITTEN,
+    at_start,
+    fault_of,
+    in_use,
+    is_damage,
+    is_of_the_file,
+    refuse_damaged,
+)
 from tinkbox.store.syslog import SyslogTable
 from tinkbox.store.templates import TemplateTable
 from tinkbox.store.threads import Asked, ConnectionThread, Kind
@@ -175,7 +184,7 @@ class _Refusals:
         if is_damage(error):
             self._refused_writes.refuse(DAMAGED, f"{error} ({self._path})", _never, "the database is damaged")
         elif doing == WRITTEN:
-            self._refused_writes.refuse(DATABASE, str(refusal), self.takes_again)
+            self._refused_writes.refuse(DATABASE, str(refusal), self.takes_again, fault=fault_of(self._path, error))
         return refusal
 
 

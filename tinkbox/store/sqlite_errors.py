@@ -10,7 +10,8 @@ from typing import Final
 
 from tinkbox.host_users import user_name
 from tinkbox.model.errors import Unavailable
-from tinkbox.unwritable import no_room, why_unwritable
+from tinkbox.model.write_fault import WriteFault
+from tinkbox.unwritable import Unwritable, failing, no_room, unwritable
 
 READ, WRITTEN = "read", "written"  # what was being done with the file
 # Of SQLite's result codes, the last byte says which kind of failure it is.
@@ -62,7 +63,12 @@ def in_use(path: Path, error: sqlite3.Error, *, doing: str) -> Unavailable:
     code = _code(error)
     if code in _DAMAGED:
         return Unavailable(damaged_in_use(path, str(error)))
-    return Unavailable(f"the store cannot be {doing} ({error}): {_remedy(path, code)}, then try again")
+    return Unavailable(f"the store cannot be {doing} ({error}): {_way_out(path, code).text}, then try again")
+
+
+def fault_of(path: Path, error: sqlite3.Error) -> WriteFault:
+    """What kept the file from being written."""
+    return _way_out(path, _code(error)).fault
 
 
 def damaged_in_use(path: Path, why: str) -> str:
@@ -78,7 +84,7 @@ def at_start(path: Path, error: sqlite3.Error) -> Unavailable:
     if code in _DAMAGED:
         return Unavailable(f"{what}: {_rescue(path)}")
     if code in _OF_THE_FILE and code != sqlite3.SQLITE_CANTOPEN:
-        return Unavailable(f"{what}: {_remedy(path, code)}")
+        return Unavailable(f"{what}: {_way_out(path, code).text}")
     return Unavailable(f"{what}: {_must_be()}")
 
 
@@ -106,17 +112,23 @@ def _rescue(path: Path) -> str:
     )
 
 
-def _remedy(path: Path, code: int) -> str:
+def _way_out(path: Path, code: int) -> Unwritable:
     folder = path.parent
     files = (path, *(Path(f"{path}{each}") for each in _BESIDE))
-    if code in _OF_THE_DISK and (seen := why_unwritable(folder, *files)):
+    if code in _OF_THE_DISK and (seen := unwritable(folder, *files)).text:
         return seen
     if code == sqlite3.SQLITE_FULL:
-        return no_room(folder, _free(folder))
+        return Unwritable(WriteFault.FULL, no_room(folder, _free(folder)))
     if code == sqlite3.SQLITE_IOERR:
-        return f"its disk fails: look for its errors with `dmesg`, and copy {folder} to a sound disk"
+        return failing(folder)
     if code in _LOCKED:
-        return f"another program holds it: `fuser -v {path}` tells which; end that program"
+        text = f"another program holds it: `fuser -v {path}` tells which; end that program"
+        return Unwritable(WriteFault.LOCKED, text)
+    return Unwritable(WriteFault.OTHER, _other_way_out(path, code))
+
+
+def _other_way_out(path: Path, code: int) -> str:
+    folder = path.parent
     if code == sqlite3.SQLITE_NOMEM:
         return "no memory is left: `free -m` and `ps aux --sort=-rss` tell what takes it"
     if code not in _OF_THE_FILE:

@@ -8,13 +8,14 @@ from tinkbox.model.cells import ELLIPSIS, cells
 from tinkbox.model.condition_events import LONGEST_REMEDY
 from tinkbox.model.diagnosis import Gravity
 from tinkbox.model.limits import SHOWN_HOLDERS
+from tinkbox.model.reasons import never_ran
 from tinkbox.model.sizes import show_size
 from tinkbox.model.text import counted
 from tinkbox.model.workflow import FINAL, State
 from tinkbox.view.columns import COLUMNS, heading, layout, row_line, uncut_layout
 from tinkbox.view.groups import in_ranges, in_room
 from tinkbox.view.lines import Line, age, clean, cut, joined, line_width, plain
-from tinkbox.view.row import Row
+from tinkbox.view.row import Row, hint_of
 from tinkbox.view.rows import EVERYTHING, Order, Scope, chosen, counted_by_standing, rows_of
 from tinkbox.view.standing import Standing, waits_for_verdict
 from tinkbox.view.state import Page, PageKind, Question, View, alert_height, page_height, row_of, rows_at_once
@@ -300,14 +301,15 @@ def _marked(view: View) -> str:
 def _to_do(row: Row, program: str) -> Iterator[str]:
     """What a person can type about a row, on paper."""
     machine, work = row.machine, row.work
-    hint = machine.lost_hint or (work.hint if work is not None else "")
+    hint = hint_of(machine)
     if row.standing.is_problem and hint:
         yield f"what to do: {clean(hint, 1_000)}"
     if row.standing is Standing.HELD and work is not None:
         yield f"look into it: {program} breakpoint shell {work.id}"
     elif row.standing in (Standing.FAILED, Standing.TIMEOUT) and work is not None:
         yield f"where it stands: {program} workflow state {work.id}"
-        yield f"what it printed: {program} workflow logs {work.id}"
+        if not never_ran(work.reason, work.hint, program):
+            yield f"what it printed: {program} workflow logs {work.id}"
         yield f"once more: {program} workflow retry {work.id}"
     elif isinstance(row.line, StrangerLine) and row.line.remedy:
         yield f"what to do: {clean(row.line.remedy, 1_000)}"
@@ -341,9 +343,9 @@ def _notes(snapshot: Snapshot, program: str) -> Iterator[str]:
         largest = ", ".join(f"{clean(each.kind)} {show_size(each.octets)}" for each in disk.stored[:LARGEST])
         yield f"database {show_size(disk.database)}" + (f"; what takes most room: {largest}" if largest else "")
         if disk.nearly_full:
-            most = f": {clean(disk.stored[0].kind)} take most: {clean(disk.stored[0].remedy)}" if disk.stored else ""
+            to_do = f": {clean(disk.remedy, LONGEST_REMEDY)}" if disk.remedy else ""
             how = "full, and machines cannot hand in what they did" if disk.full else "nearly full"
-            yield f"the disk is {how}{most}"
+            yield f"the disk is {how}{to_do}"
         if disk.deleted is not None:
             gone = disk.deleted
             yield (

@@ -5,7 +5,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
+from tinkbox.model.command_lines import about
 from tinkbox.view.standing import Standing, work_of
+from tinkbox.wire.messages.named_machines import SHORT_ID
 from tinkbox.wire.messages.status import MachineLine, StrangerLine, WorkLine
 
 _NUMBERS: Final = re.compile(r"([0-9]{1,18})")
@@ -46,3 +48,11 @@ def natural_key(name: str) -> NaturalKey:
     """Sorts numbers in a name by their value."""
     parts = _NUMBERS.split(name.lower())
     return tuple((1, int(part), "") if index % 2 else (0, 0, part) for index, part in enumerate(parts))
+
+
+def hint_of(machine: MachineLine) -> str:
+    """What to do about what is done with a machine, with the workflow and the machine named in its commands."""
+    work = work_of(machine)
+    hint = machine.lost_hint or (work.hint if work is not None else "")
+    called = machine.name or machine.hostname or machine.mac
+    return about(hint, workflow=work.id[:SHORT_ID] if work is not None else "", machine=called)

@@ -11,7 +11,17 @@ from tinkbox.model.engine_trouble import EngineTrouble
 from tinkbox.model.errors import Refusal
 from tinkbox.model.host_vitals import HostVitals
 from tinkbox.model.images.mirrors import MirrorTrouble
-from tinkbox.model.vitals import ClockVitals, DamagedFile, Inodes, OtherVersion, UncleanEnd, Unheard, Vitals
+from tinkbox.model.vitals import (
+    ClockVitals,
+    DamagedFile,
+    Inodes,
+    OtherVersion,
+    TaggedQuestion,
+    UncleanEnd,
+    Unheard,
+    Vitals,
+)
+from tinkbox.model.write_fault import RefusedWrite, WriteFault
 from tinkbox.vitals.background import Background
 from tinkbox.vitals.clock import ClockWatch
 from tinkbox.vitals.file_digests import DescribedFile, FileDigests
@@ -44,7 +54,8 @@ class Sources:
     that are of another version; they raise Refusal where that cannot be known.  `images` finds damaged blobs, and why images cannot be used at all.  `database` is
     what a check of its file finds, empty for nothing; it blocks.  `engine` is why this host's container engine does not answer, None where it
     does; raises Refusal where it is not needed.  `time` is how far the clock is ahead of a time server, and which; raises Refusal where none tells.
-    `refused` is which writes the disk refuses, and since when.  `unheard` are the ports to which something comes that we do not get.
+    `refused` is which writes the disk refuses, and since when.  `unheard` are the ports to which something comes that we do not get,
+    `tagged` the questions that come in for a VLAN.
     `damage` is what the store heard of a damaged file while it was used, empty for nothing.  `operator_socket` is why the operator
     door's unix socket is gone, empty where it is there, `inodes` those of the data folder's file system, None where it counts none, and `data_mount` where that file system is mounted.  `mirrors` are
     those of registries of which nothing comes.  `unclean_end` is how the appliance before this one ended, None where it was told to.  `host` is this host beside our parts.
@@ -57,8 +68,9 @@ class Sources:
     database: Callable[[], str]
     engine: Callable[[], Awaitable[EngineTrouble | None]]
     time: Callable[[], Awaitable[tuple[timedelta | None, str]]]
-    refused: Callable[[], tuple[str, datetime] | None]
+    refused: Callable[[], RefusedWrite | None]
     unheard: Callable[[], Sequence[Unheard]]
+    tagged: Callable[[], Sequence[TaggedQuestion]] = tuple
     damage: Callable[[], str] = str
     mirrors: Callable[[], Sequence[MirrorTrouble]] = tuple
     unclean_end: UncleanEnd | None = None
@@ -149,6 +161,7 @@ class Gatherer:
             taken_ports=self._firewall.last.taken,
             filters_changed_at=self._filters.changed_at,
             unheard=tuple(self._sources.unheard()),
+            tagged=tuple(self._sources.tagged()),
             memory=host_memory,
             inodes=self._sources.inodes(),
             data_mount=self._sources.data_mount(),
@@ -161,8 +174,9 @@ class Gatherer:
             engine=self._engine.last,
             mirrors=tuple(self._sources.mirrors()),
             unclean_end=self._sources.unclean_end,
-            refused_write=refused[0] if refused else "",
-            refused_since=refused[1] if refused else None,
+            refused_write=refused.text if refused else "",
+            refused_since=refused.since if refused else None,
+            refused_for=refused.fault if refused else WriteFault.OTHER,
             operator_socket=self._sources.operator_socket(),
             host=host,
             unexamined={part: why for part, why in parts.items() if why} | {**(host.unexamined if host else {})},

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv4Interface
+from pathlib import Path
 from typing import Final
 
 from tinkbox.model.vitals import Attachment
@@ -15,7 +16,8 @@ from tinkbox.vitals.ipv4_addresses import interface_of, labelled_addresses
 from tinkbox.vitals.rtnetlink import GET_LINK, LINK, Rtnetlink, attribute, attributes, link_question
 
 _SIOCGIFFLAGS: Final = 0x8913
-_UP, _RUNNING = 0x1, 0x40  # <linux/if.h>: IFF_UP; IFF_RUNNING: there is a carrier
+_UP, _RUNNING, _NO_ARP = 0x1, 0x40, 0x80  # <linux/if.h>: IFF_UP; IFF_RUNNING: there is a carrier; IFF_NOARP
+_ANSWERS_NOBODY: Final = "8"
 _SO_BINDTOIFINDEX: Final = 62  # <asm-generic/socket.h>, since Linux 5.0
 _NAME, _MASTER, _LINKINFO, _KIND = 3, 10, 18, 1  # <linux/if_link.h>: IFLA_IFNAME and so on, IFLA_INFO_KIND
 _MOST_PORTS: Final = 1024  # of a bridge
@@ -82,7 +84,19 @@ def _attachment(asking: socket.socket, own: OwnInterface, addresses: frozenset[I
         up=bool(flags & _UP),
         carrier=bool(flags & _RUNNING) and _has_port(asking, own.name) if flags & _UP else None,
         addresses=addresses,
+        silent_arp=_silent_arp(own.name, flags),
     )
+
+
+def _silent_arp(name: str, flags: int) -> str:
+    """Which setting keeps the kernel from answering ARP on an interface (ip-sysctl, `arp_ignore`); empty: none."""
+    if flags & _NO_ARP:
+        return f"`ip link` shows NOARP of {name}"
+    for each in ("all", name):
+        with suppress(OSError):
+            if Path(f"/proc/sys/net/ipv4/conf/{each}/arp_ignore").read_text().strip() == _ANSWERS_NOBODY:
+                return f"net.ipv4.conf.{each}.arp_ignore is {_ANSWERS_NOBODY}"
+    return ""
 
 
 def _flags(asking: socket.socket, name: str) -> int | None:

@@ -53,6 +53,12 @@ _MAX_LINE = 300
 Tail = tuple[str, ...]
 
 
+_KILLED_BY_SOMEBODY = (
+    "somebody on the machine had its Docker engine do that (docker kill, docker stop, or a program that cleans up containers); memory did "
+    "not run out"
+)
+
+
 def succeeded(told: Told, tail: Tail) -> Outcome:
     """Exit status 0: what the action wrote to /dev/message is information, a reason for a failure it has none."""
     return Outcome(state=State.SUCCESS, exit_code=0, message=told.message, tail=tail)
@@ -76,8 +82,15 @@ def engine_ended_it(remembered: Sequence[str] | None, *, engine_was_away: bool) 
     return engine_was_away and "start" not in newest and "kill" in newest
 
 
-def failed(ended: Ended, told: Told, tail: Tail, *, with_engine: bool, foreign: str = "") -> Outcome:
-    """It ran, and ended with another exit status than 0; `with_engine`: when the engine did.
+def engine_was_told_to_kill(remembered: Sequence[str] | None) -> bool:
+    """Whether somebody had the engine send the container a signal, such as by `docker kill`; `remembered` is as for `engine_ended_it`."""
+    return "kill" in since_the_start(remembered or ())
+
+
+def failed(
+    ended: Ended, told: Told, tail: Tail, *, with_engine: bool, told_to_kill: bool = False, foreign: str = ""
+) -> Outcome:
+    """It ran, and ended with another exit status than 0; `with_engine`: when the engine did, `told_to_kill`: by the engine.
 
     `foreign` says that its image is for another processor.
     """
@@ -92,7 +105,9 @@ def failed(ended: Ended, told: Told, tail: Tail, *, with_engine: bool, foreign: 
         return refused(error, told, tail)
     else:
         own = _in_its_own_words(code, name, told, tail)
-        return noted(own, "the Docker engine ended at the same time") if with_engine else own
+        if with_engine:
+            return noted(own, "the Docker engine ended at the same time")
+        return noted(own, _KILLED_BY_SOMEBODY) if told_to_kill and name else own
     return Outcome(
         state=State.FAILED, exit_code=code, signal=name, reason=reason, message=_with(message, told), tail=tail
     )
@@ -242,7 +257,10 @@ def _no_program(code: int, tail: Tail) -> str:
 def _no_program_said(program: str, why: str) -> str:
     if why == _ALIEN:
         return f"{program} is made for another processor, or is a script that does not begin with #!"
-    return f"the interpreter that {program} names in its first line is not in the image"
+    return (
+        f"the interpreter that {program} names in its first line is not in the image; a script with Windows' line ends (CRLF) names one that "
+        "is nowhere"
+    )
 
 
 def _why(ruled: Verdict) -> str:

@@ -144,7 +144,7 @@ def examiner(box: Appliance, seen: Seen, limits: Limits) -> Examiner:
         vitals=sound,
         unkept=lambda: None,
         work=box.work_in_hand,
-        presence=Presence(unasked, unasked, unasked, lambda _: None, box.clock),
+        presence=Presence(unasked, unasked, unasked, lambda _: None, lambda _: ("", ""), lambda *_: None, box.clock),
         lease_at=lambda _: None,
     )
 

@@ -69,9 +69,13 @@ class Box(Host):
         It asks every two seconds, for an appliance may be held up; who expects no answer tries less often.
         """
         vendor = f"PXEClient:Arch:{architecture:05}:UNDI:003016"
+        return self.asks_as(vendor, "-x", f"0x5d:{architecture:04x}", *more, tries=tries, seconds=seconds)
+
+    def asks_as(self, vendor: str, *more: str, tries: int = 20, seconds: int = 60) -> bool:
+        """The same as what calls itself so (option 60)."""
         command = ["udhcpc", "-i", "eth0", "-f", "-q", "-n", "-t", str(tries), "-T", "2", "-s", str(self._script)]
         self.run("ip", "address", "flush", "dev", "eth0")
-        return self.tries("timeout", str(seconds), *command, "-V", vendor, "-x", f"0x5d:{architecture:04x}", *more)
+        return self.tries("timeout", str(seconds), *command, "-V", vendor, *more)
 
     def loads(self, name: str = "snponly.efi", *more: str, seconds: int = 60) -> bool:
         """Fetch a file by TFTP; whether all of it came."""

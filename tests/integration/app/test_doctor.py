@@ -82,7 +82,7 @@ def other_processor(lab: DoctorLab) -> None:
 
 
 def no_osie(lab: DoctorLab) -> None:
-    lab.served(NO_OSIE)
+    assert lab.served(NO_OSIE).script(), "what needs an OSIE next lacks one"
 
 
 def stranger(lab: DoctorLab) -> None:

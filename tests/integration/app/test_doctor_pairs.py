@@ -12,7 +12,8 @@ from tests.machine.lab import hardware, mac
 POOL = "dhcp: {mode: pool, pool: 172.30.0.100-172.30.0.109, lease: 10m}\n"
 LENT = "172.30.0.100"
 # Such that only the MACs of TYPED and ASKING are alike.
-HOLDER, OWNER, TYPED, ASKING, TWIN, CLONE, COPY, BARRED, UNWORKED, ADDED = 1, 20, 50, 51, 100, 120, 135, 150, 200, 220
+HOLDER, OWNER, TYPED, ASKING, CONTROLLER, TWIN, CLONE, COPY = 1, 20, 50, 51, 80, 100, 120, 135
+BARRED, UNWORKED, ADDED = 150, 200, 220
 UUIDS = ("0x61:00" + "1a" * 16, "0x61:00" + "2b" * 16)
 
 
@@ -24,7 +25,7 @@ def tinkbox(lab: DoctorLab, *words: str) -> subprocess.CompletedProcess[str]:
 @pytest.fixture(scope="module")
 def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DoctorLab]:
     with doctor_lab(tmp_path_factory.mktemp("pairs"), POOL, ("x86_64", "aarch64")) as made:
-        for number in (HOLDER, TYPED, TWIN, CLONE, COPY):
+        for number in (HOLDER, TYPED, CONTROLLER, TWIN, CLONE, COPY):
             made.known(number, ip=None)
         made.known(BARRED, allow_pxe=False)
         forbidden = hardware(UNWORKED)
@@ -34,6 +35,7 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DoctorLab]:
         made.ask("POST", "/v1/workflows", created)
         assert made.box(HOLDER).asks()
         made.known(OWNER, ip={"address": LENT, "netmask": "255.255.255.0"})
+        assert made.box(CONTROLLER).asks_as("iDRAC")
         for number in (OWNER, ASKING, BARRED, UNWORKED):
             assert not made.box(number).asks(tries=2)
         one, other = made.box(TWIN), made.box(TWIN)
@@ -61,6 +63,12 @@ def test_a_reserved_address_that_is_lent_is_told_with_its_holder_and_the_end(rep
     assert f"{LENT}, is lent to" in found["cause"]
     assert mac(HOLDER) in found["cause"]
     assert f"the pool lent {LENT} to {mac(HOLDER)} until 20" in found["evidence"][-1]
+
+
+def test_a_machine_that_is_registered_with_its_controllers_mac_is_told_so(report: Report) -> None:
+    told = report.of(CONTROLLER)
+    assert set(told) == {"ManagementController"}
+    assert "it calls itself 'iDRAC'" in told["ManagementController"]["cause"]
 
 
 def test_a_machine_that_is_added_with_an_address_that_is_lent_is_told_so_at_once(lab: DoctorLab) -> None:

@@ -19,6 +19,7 @@ from tests.integration.compatibility.answers import answers
 from tests.integration.engine.appliance import appliance
 from tinkbox.model.boot import Stage
 from tinkbox.model.errors import Forbidden
+from tinkbox.model.reasons import bare_words
 from tinkbox.model.workflow import FINAL, State
 from tinkbox.store.formats.actions import action_of, action_text, outcome_of, outcome_text, override_of, override_text
 from tinkbox.store.formats.breakpoints import breakpoints_of, breakpoints_text, verdict_of, verdict_text
@@ -118,6 +119,8 @@ def without_news(answer: Any) -> Any:
             del told["message"]
         # What an action says is quoted now, and what to do names the commands that there are now.
         assert told.pop("remedy", "something")
+        # Its commands stand between backquotes now, with what they are about.
+        told |= {"hint": bare_words(told["hint"])} if "hint" in told else {}
         return {**told, **({"detail": told["detail"].replace("'", "")} if "detail" in told else {})}
     return answer
 

@@ -1,7 +1,7 @@
 """The engine over a real store, with a clock and tokens that tests control."""
 
 import json
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -96,6 +96,7 @@ class Appliance(Engine):
         self.octets_sent = 0
         self.diagnoses: Mapping[str, Diagnosis] = {}  # the gravest of each machine, by MAC
         self.told_of: dict[str, str] = {}  # what the doctor says of workflows, by their ids
+        self.cause: Callable[[str, datetime | None], str] = lambda workflow, _: self.told_of.get(workflow, "")
         around = Surroundings(
             clock=clock,
             monotonic=clock.steady,
@@ -112,7 +113,7 @@ class Appliance(Engine):
             free=lambda: 2**40,
             sent=lambda: self.octets_sent,
             diagnoses=lambda: self.diagnoses,
-            diagnosis_of=lambda workflow: self.told_of.get(workflow, ""),
+            diagnosis_of=lambda workflow, since: self.cause(workflow, since),
         )
         settings = EngineSettings(
             names=Names(name="provisioner", address=ADDRESS, domain=DOMAIN),

@@ -18,8 +18,9 @@ import pytest
 
 from tests.integration.store.stores import opened_store
 from tinkbox.model.errors import Conflict, Unavailable
+from tinkbox.model.write_fault import WriteFault
 from tinkbox.refused_writes import RefusedWrites
-from tinkbox.store import database
+from tinkbox.store import database, threads
 from tinkbox.store.database import Store, Tables, migrations
 from tinkbox.store.templates import Template
 
@@ -267,12 +268,28 @@ async def test_a_full_disk_is_said_and_nothing_is_half_stored(small_disk: Path) 
             await writes.try_again()
         (refused,) = writes.all
         assert (refused.what, "free space where the data folder" in refused.text) == ("the database", True)
+        assert refused.fault is WriteFault.FULL
         filler.unlink()
         await writes.try_again()
         await writes.try_again()
         assert writes.all == ()
         await store.write(put("after", 100_000))
         assert await names(store) == {"before", "after"}
+
+
+async def test_a_database_that_another_program_has_locked_is_no_disk_that_fails(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(threads, "PRAGMAS", ("busy_timeout = 10", *threads.PRAGMAS[1:]))
+    writes = RefusedWrites(lambda: datetime(2026, 3, 1, tzinfo=UTC))
+    async with opened_store(tmp_path / "db", writes) as store:
+        with closing(sqlite3.connect(tmp_path / "db", isolation_level=None)) as other:
+            other.execute("BEGIN IMMEDIATE")
+            with pytest.raises(Unavailable, match="another program holds it: `fuser -v"):
+                await store.write(put("t1"))
+            (refused,) = writes.all
+            assert (refused.what, refused.fault) == ("the database", WriteFault.LOCKED)
+        await store.write(put("t1"))
 
 
 async def test_a_damaged_file_is_told_with_its_way_out_and_not_as_a_full_disk(tmp_path: Path) -> None:

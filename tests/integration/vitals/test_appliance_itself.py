@@ -96,6 +96,18 @@ def test_an_address_a_link_and_images_that_go_away_are_told_until_they_are_back(
     over(lab)
 
 
+def test_a_host_that_answers_no_arp_is_told_until_it_does(lab: DoctorLab) -> None:
+    lab.network.run(["sysctl", "-qw", "net.ipv4.conf.all.arp_ignore=8"])
+    silent = told(lab, "ArpSilent")
+    assert silent["gravity"] == "fault"
+    assert "net.ipv4.conf.all.arp_ignore is 8" in silent["evidence"][0]
+    lab.network.run(remedy(silent))
+    over(lab)
+    lab.network.run(["ip", "link", "set", BRIDGE, "arp", "off"])
+    lab.network.run(remedy(told(lab, "ArpSilent")))
+    over(lab)
+
+
 def test_a_firewall_and_files_that_change_are_told_until_they_are_mended(lab: DoctorLab, tmp_path: Path) -> None:
     osie = lab.appliance.data / "osie" / "x86_64"
     kernel, description = (osie / "vmlinuz").read_bytes(), (osie / "osie.json").read_text()

@@ -39,6 +39,9 @@ def test_the_files_of_all_osies_are_known_with_their_digests_and_versions(tmp_pa
     assert found == {tmp_path / "arm64" / "vmlinuz": 6, tmp_path / "x86_64" / "vmlinuz": 6}
     (other,) = other_versions(lambda: images(tmp_path))
     assert (other.what, other.version) == ("the OSIE for x86_64", "0.0.1")
+    (tmp_path / "x86_64" / "osie.json").unlink()
+    missing = [each.path for each in osie_files(tmp_path, lambda: images(tmp_path))]
+    assert missing == [tmp_path / "arm64" / "vmlinuz", tmp_path / "x86_64" / "osie.json"]
 
 
 async def asked(url: str) -> EngineTrouble | None:
@@ -104,7 +107,9 @@ def test_a_damaged_database_is_no_disk_that_refuses_writes() -> None:
     assert (first_refused(writes), damage(writes)) == (None, "malformed")
     assert first_unkept(writes) == (at, "malformed"), "what machines hand in cannot be kept either"
     writes.refuse(DATABASE, "no room", _never)
-    assert first_refused(writes) == ("no room", at)
+    refused = first_refused(writes)
+    assert refused is not None
+    assert (refused.text, refused.since) == ("no room", at)
 
 
 async def test_the_newest_time_of_a_store_is_that_of_what_it_was_told_last(tmp_path: Path) -> None:

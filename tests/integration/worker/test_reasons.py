@@ -3,6 +3,7 @@
 import asyncio
 import json
 import platform
+import re
 import socket
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -147,6 +148,9 @@ CASES = {
 }  # fmt: skip
 
 
+FOLDER = re.compile(r" --data \S+")  # of the appliance, in commands
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_each_end_has_its_own_reason_and_a_message_for_people(lab: Lab, name: str) -> None:
     wanted = CASES[name]
@@ -156,10 +160,10 @@ def test_each_end_has_its_own_reason_and_a_message_for_people(lab: Lab, name: st
     assert (told["reason"], told["exit_code"], told["signal"]) == (wanted.reason, wanted.exit_code, wanted.signal)
     assert wanted.message in told["message"]
     if wanted.hint is not None:
-        assert told["hint"] == wanted.hint
+        assert FOLDER.sub("", told["hint"]) == wanted.hint
         # Where its output is, stands there with the workflow's key.
         shown = "workflow logs" if wanted.hint == Reason.NON_ZERO_EXIT.hint else wanted.hint.partition(";")[0]
-        assert shown in lab.tinkbox("workflow", "state", workflow)
+        assert shown in FOLDER.sub("", lab.tinkbox("workflow", "state", workflow))
     for shown in (lab.tinkbox("workflow", "state", workflow), lab.tinkbox("status")):
         assert wanted.reason in shown
         assert "\x1b" not in shown
@@ -232,6 +236,7 @@ def test_a_kill_from_outside(lab: Lab) -> None:
     assert lab.finished(workflow) == "FAILED"
     told = lab.told(workflow)
     assert (told["reason"], told["signal"], told["exit_code"]) == ("Signal", "SIGKILL", 137)
+    assert "somebody on the machine had its Docker engine do that" in told["message"]
 
 
 NAMED = """\

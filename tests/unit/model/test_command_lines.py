@@ -2,7 +2,7 @@
 
 import pytest
 
-from tinkbox.model.command_lines import typable
+from tinkbox.model.command_lines import about, typable
 
 
 @pytest.mark.parametrize(
@@ -12,8 +12,16 @@ from tinkbox.model.command_lines import typable
         ("`tinkbox doctor` says more", "`tinkbox --data /d doctor` says more"),
         ("`systemctl restart tinkbox`", "`systemctl restart tinkbox`"),
         ("`tinkbox.yaml` says so, and tinkbox goes on", "`tinkbox.yaml` says so, and tinkbox goes on"),
-        ("look: tinkbox workflow logs WORKFLOW", "look: tinkbox --data /d workflow logs WORKFLOW"),
+        ("look: `tinkbox workflow logs WORKFLOW`", "look: `tinkbox --data /d workflow logs WORKFLOW`"),
+        ("an action says: tinkbox workflow delete WORKFLOW", "an action says: tinkbox workflow delete WORKFLOW"),
     ],
 )
 def test_commands_reach_the_appliance_of_the_reader(text: str, typed: str) -> None:
     assert typable(text, "tinkbox --data /d") == typed
+
+
+def test_commands_name_what_they_are_about_and_nothing_else_changes() -> None:
+    text = "the WORKFLOW of a MACHINE: `tinkbox service logs WORKFLOW/SERVICE`, `tinkbox doctor MACHINE`"
+    named = "the WORKFLOW of a MACHINE: `tinkbox service logs a8984b09/SERVICE`, `tinkbox doctor node7`"
+    assert about(text, workflow="a8984b09", machine="node7") == named
+    assert about(text) == text

@@ -6,8 +6,20 @@ from typing import get_type_hints
 
 import pytest
 
+from tinkbox.model.command_lines import about, typable
 from tinkbox.model.disks.disks import Disk, Refused
-from tinkbox.model.reasons import AnyReason, Giver, Reason, ReasonText, hint, known, markdown
+from tinkbox.model.reasons import (
+    AnyReason,
+    Giver,
+    Reason,
+    ReasonText,
+    hint,
+    is_hint_of,
+    known,
+    markdown,
+    never_ran,
+    of_ours,
+)
 from tinkbox.model.services import Standing
 from tinkbox.model.workflow import Outcome, Workflow
 from tinkbox.runtime import ContainerFailed
@@ -36,6 +48,53 @@ def test_only_our_own_reasons_are_known_and_have_hints() -> None:
     for own in ("DiskNotFound", "nospace", "NO_SPACE", ""):
         assert known(own) is None
         assert hint(own) == ""
+
+
+@pytest.mark.parametrize("reason", Reason)
+def test_commands_of_a_hint_stand_between_backquotes_and_name_their_workflow(reason: Reason) -> None:
+    commands = re.findall(r"`([^`]*)`", reason.hint)
+    outside = re.sub(r"`[^`]*`", "", reason.hint)
+    assert not re.search(r"\btinkbox [a-z]|\bdocker [a-z]", outside), outside
+    for each in commands:
+        if re.match(r"tinkbox (workflow (?!create)|breakpoint |service )", each):
+            assert " WORKFLOW" in each
+    filled = about(reason.hint, workflow="a8984b09")
+    assert not any("WORKFLOW" in each for each in re.findall(r"`([^`]*)`", filled))
+
+
+@pytest.mark.parametrize(
+    "reason", [Reason.NON_ZERO_EXIT, Reason.NEVER_PHONED_HOME, Reason.CLOUD_INIT_FAILED, Reason.IMAGE_NOT_FOUND]
+)
+def test_a_hint_as_an_earlier_release_spelled_it_is_ours(reason: Reason) -> None:
+    earlier = {
+        Reason.NON_ZERO_EXIT: "read what it printed: tinkbox workflow logs",
+        Reason.NEVER_PHONED_HOME: (
+            "look at the machine's console and at its timeline (`tinkbox hardware watch`); once the system has phoned home all the "
+            "same, tinkbox workflow retry succeeds at once; to install anew, tinkbox workflow retry --from the action that writes "
+            "the image, and reset the machine; when it is only slow, raise the action's timeout"
+        ),
+        Reason.CLOUD_INIT_FAILED: (
+            "log in and read /var/log/cloud-init.log and /var/log/cloud-init-output.log; when it is your user-data that "
+            "failed, correct it and install again, by tinkbox install or workflow create, for a retry has the old one; otherwise "
+            "tinkbox workflow retry --from the action that writes the image, and reset the machine; to keep the system as it is, "
+            "do nothing: its machine boots its disk"
+        ),
+        Reason.IMAGE_NOT_FOUND: "push it, or load it with tinkbox image load; tinkbox image list shows what is there",
+    }[reason]
+    assert is_hint_of(reason, reason.hint)
+    assert is_hint_of(reason, earlier)
+    assert of_ours(reason, earlier) == reason.hint
+    assert of_ours("ImageNotFound", Reason.NON_ZERO_EXIT.hint) == Reason.NON_ZERO_EXIT.hint, "the action's own word"
+    assert of_ours(reason, "run `reboot`") == of_ours(reason, "") == of_ours("Broken", earlier.upper()) == ""
+    assert not is_hint_of("Broken", "")
+
+
+def test_what_ended_before_it_ran_has_printed_nothing() -> None:
+    program = "tinkbox --data /d"
+    assert never_ran("ImageNotFound", Reason.IMAGE_NOT_FOUND.hint)
+    assert never_ran("ImageNotFound", typable(Reason.IMAGE_NOT_FOUND.hint, program), program)
+    assert not never_ran("ImageNotFound", Reason.NON_ZERO_EXIT.hint), "an action that ran spells its own word so"
+    assert not never_ran("NonZeroExit", Reason.NON_ZERO_EXIT.hint)
 
 
 def test_table_has_a_row_for_each() -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tinkbox.model.errors import Invalid, Unavailable
-from tinkbox.osie.image import BuiltImages, Firmware, OsieImage, describe, images, read, write
+from tinkbox.osie.image import BuiltImages, Firmware, OsieImage, describe, images, read, undescribed, write
 
 
 def image(folder) -> OsieImage:
@@ -104,6 +104,18 @@ def test_what_root_built_and_the_appliances_user_cannot_read_is_told_with_the_wa
         assert len(images(folder)) == 1
     finally:
         shutil.rmtree(place)
+
+
+def test_a_description_that_is_missing_is_named_whatever_other_osie_there_is(tmp_path: Path) -> None:
+    for each in ("x86_64", "aarch64"):
+        (tmp_path / each).mkdir()
+        write(image(tmp_path / each), tmp_path / each)
+    assert undescribed(tmp_path) == []
+    (tmp_path / "x86_64" / "osie.json").unlink()
+    assert undescribed(tmp_path) == [tmp_path / "x86_64" / "osie.json"]
+    assert len(images(tmp_path)) == 1
+    (tmp_path / "x86_64" / "vmlinuz").unlink()
+    assert undescribed(tmp_path) == []
 
 
 def test_an_osie_that_was_there_is_told_to_be_gone_and_one_that_was_never_built_is_not(tmp_path: Path) -> None:

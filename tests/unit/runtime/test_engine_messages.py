@@ -29,6 +29,10 @@ PULLS = [
     ('Get "https://172.30.0.1/v2/": dial tcp 172.30.0.1:443: connect: connection refused', "RegistryUnreachable"),
     ('Get "https://r:8080/v2/": http: server gave HTTP response to HTTPS client', "ImagePullFailed"),
     ("toomanyrequests: You have reached your pull rate limit", "ImagePullFailed"),
+    (
+        "error parsing HTTP 403 response body: invalid character '<' looking for beginning of value: \"<html><title>ERROR</title>\"",
+        "ImagePullFailed",
+    ),
     ("invalid reference format: repository name must be lowercase", "ImagePullFailed"),
 ]
 CREATIONS = [
@@ -40,6 +44,10 @@ CREATIONS = [
     ("invalid volume specification: '/a:b': invalid mount config for type \"bind\": invalid mount path", "MountFailed"),
     ('invalid mount config for type "bind": bind source path does not exist: /nosuch', "MountFailed"),
     ('create rel: "rel" includes invalid characters for a local volume name', "MountFailed"),
+    (
+        "privileged mode is incompatible with user namespaces.  You must run the container in the host namespace",
+        "NotPrivileged",
+    ),
     ("Cannot mkdir: /bin/busybox is not a directory", "CreateFailed"),
 ]
 STARTS = [
@@ -108,3 +116,10 @@ def test_words_of_one_request_say_nothing_of_another() -> None:
 
 def test_an_essay_is_cut() -> None:
     assert len(str(meaning("StartFailed", 500, "x" * 100_000))) <= MAX_WORDS
+
+
+def test_what_stands_between_the_engine_and_a_registry_or_keeps_it_from_privileges_is_named() -> None:
+    page = "error parsing HTTP 403 response body: invalid character '<': \"<!DOCTYPE html>\\n<p>Access Denied</p>\""
+    assert "no-proxy" in str(meaning(Reason.IMAGE_PULL_FAILED, 500, page))
+    maps = "privileged mode is incompatible with user namespaces"
+    assert "take userns-remap out of its /etc/docker/daemon.json" in str(meaning(Reason.CREATE_FAILED, 400, maps))

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tinkbox.store.sqlite_errors import at_start, in_use, is_damage, is_of_the_file
+from tinkbox.model.write_fault import WriteFault
+from tinkbox.store.sqlite_errors import at_start, fault_of, in_use, is_damage, is_of_the_file
 
 
 def error(code: int, text: str = "it failed") -> sqlite3.Error:
@@ -34,6 +35,19 @@ def test_each_error_has_its_remedy(tmp_path: Path, code: int, remedy: str) -> No
     told = str(in_use(path, error(code), doing="written"))
     assert remedy.format(folder=tmp_path) in told
     assert ("free space" in told) is (code == sqlite3.SQLITE_FULL)
+
+
+def test_a_lock_of_another_program_is_no_fault_of_the_disk(tmp_path: Path) -> None:
+    path = tmp_path / "tinkbox.sqlite"
+    assert {
+        code: fault_of(path, error(code))
+        for code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_FSYNC, sqlite3.SQLITE_NOMEM)
+    } == {
+        sqlite3.SQLITE_BUSY: WriteFault.LOCKED,
+        sqlite3.SQLITE_FULL: WriteFault.FULL,
+        sqlite3.SQLITE_IOERR_FSYNC: WriteFault.FAILING,
+        sqlite3.SQLITE_NOMEM: WriteFault.OTHER,
+    }
 
 
 def test_only_damage_does_not_pass() -> None:

@@ -11,6 +11,7 @@ from tests.golden import text as golden
 from tests.unit.view.snapshots import ALL_KINDS, NOW, TROUBLED, failed, held, machine, snapshot, work
 from tinkbox.model.breakpoint import Kind
 from tinkbox.model.limits import SHOWN_HOLDERS
+from tinkbox.model.reasons import Reason
 from tinkbox.model.workflow import State
 from tinkbox.view.columns import why
 from tinkbox.view.keys import Key
@@ -333,11 +334,22 @@ def test_a_disk_without_room_cannot_be_overlooked() -> None:
     assert "disk 1MiB free: nearly full" in shown(begun(with_disk(), 24, 80))
     assert "disk 1MiB free: FULL" in shown(begun(with_disk(full=True), 24, 80))
     stored = (StoredLine(kind="output", octets=9, number=1, remedy="delete workflows"),)
-    paper = plain_picture(with_disk(full=True, stored=stored), "tinkbox")
+    paper = plain_picture(with_disk(full=True, stored=stored, remedy="output take most: delete workflows"), "tinkbox")
     assert "the disk is full, and machines cannot hand in what they did: output take most: delete workflows" in paper
     deleted = DeletedLine(workflows=3, octets=9, since=NOW, until=NOW + timedelta(days=1))
     told = "3 finished workflows deleted early for lack of room (9 bytes), from 2026-11-21 03:30 UTC to 2026-11-22 03:30 UTC"
     assert told in plain_picture(with_disk(deleted=deleted), "tinkbox")
+
+
+def test_what_to_do_about_a_failure_can_be_typed_and_offers_no_output_of_what_never_ran() -> None:
+    failed = next(each for each in ALL_KINDS.machines if each.work and each.work.state is State.FAILED)
+    assert failed.work is not None
+    never_ran = replace(failed.work, reason="WorkerOutdated", hint=Reason.WORKER_OUTDATED.hint)
+    paper = plain_picture(snapshot(replace(failed, work=never_ran)), "tinkbox")
+    assert f"boot the machine again, and `tinkbox workflow retry {failed.work.id[:8]}`" in paper
+    assert "workflow logs" not in paper
+    ran = replace(failed.work, reason="WorkerOutdated", hint="")
+    assert "workflow logs" in plain_picture(snapshot(replace(failed, work=ran)), "tinkbox")
 
 
 def test_limits_that_hold_somebody_back_are_told() -> None:

@@ -13,6 +13,7 @@ from tinkbox.model.engine_trouble import EngineTrouble
 from tinkbox.model.errors import Unavailable
 from tinkbox.model.host_vitals import HostVitals
 from tinkbox.model.vitals import DamagedFile, Vitals
+from tinkbox.model.write_fault import RefusedWrite, WriteFault
 from tinkbox.vitals import gathering
 from tinkbox.vitals.file_digests import DescribedFile
 from tinkbox.vitals.firewall import FirewallReading
@@ -124,10 +125,13 @@ async def test_a_file_is_damaged_only_where_a_second_look_says_so() -> None:
     assert vitals.damaged_osie[0].how == "it is missing"
 
 
+FULL = RefusedWrite(since=NOW, what="the database", text="the database: full", fault=WriteFault.FULL)
+
+
 async def test_a_refused_write_is_told_since_when() -> None:
-    gatherer = Gatherer((), (), replace(SOURCES, refused=lambda: ("the database: full", NOW)), lambda: NOW, lambda: 0.0)
+    gatherer = Gatherer((), (), replace(SOURCES, refused=lambda: FULL), lambda: NOW, lambda: 0.0)
     vitals = await gatherer.vitals()
-    assert (vitals.refused_write, vitals.refused_since) == ("the database: full", NOW)
+    assert (vitals.refused_write, vitals.refused_since, vitals.refused_for) == (FULL.text, NOW, WriteFault.FULL)
 
 
 async def test_a_clock_that_is_off_is_asked_about_again_until_it_is_right(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -22,8 +22,10 @@ SAID = Told("DiskTooSmall", "the image needs 8 GB")
 
 
 def failed(code: int, told: Told = SILENT, tail: tuple[str, ...] = TAIL, **ended: bool) -> Outcome:
-    with_engine = ended.pop("with_engine", False)
-    return verdict.failed(Ended(exit_code=code, **ended), told, tail, with_engine=with_engine)
+    with_engine, told_to_kill = (ended.pop(each, False) for each in ("with_engine", "told_to_kill"))
+    return verdict.failed(
+        Ended(exit_code=code, **ended), told, tail, with_engine=with_engine, told_to_kill=told_to_kill
+    )
 
 
 @pytest.mark.parametrize(
@@ -90,6 +92,18 @@ def test_an_engine_that_ended_is_known_by_what_it_forgot(
     remembered: tuple[str, ...] | None, away: bool, ended: bool
 ) -> None:
     assert verdict.engine_ended_it(remembered, engine_was_away=away) is ended
+
+
+def test_an_action_that_somebody_had_the_engine_kill_is_told_so() -> None:
+    killed = ("create", "start", "kill", "die")
+    assert verdict.engine_was_told_to_kill(killed)
+    assert not verdict.engine_was_told_to_kill(("start", "kill", "die", "start", "die")), "in an earlier run"
+    assert not verdict.engine_was_told_to_kill(None)
+    assert (
+        "somebody on the machine had its Docker engine do that (docker kill" in failed(137, told_to_kill=True).message
+    )
+    assert "somebody" not in failed(3, told_to_kill=True).message, "it ended by itself meanwhile"
+    assert "somebody" not in failed(137, told_to_kill=True, out_of_memory=True).message
 
 
 @pytest.mark.parametrize(

@@ -8,9 +8,9 @@ import fcntl
 import os
 import socket
 import struct
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from ipaddress import IPv4Address
 from typing import Final
@@ -76,8 +76,21 @@ class OtherAppliances:
         self._heard[interface] = heard
         return True
 
+    def asked(self, interfaces: Iterable[str], begun: datetime) -> None:
+        """We asked on these `interfaces` from `begun` until now: who did not answer twice in a row is there no more."""
+        now = self._clock()
+        for interface in interfaces:
+            heard = self._heard.get(interface, {})
+            for asker, kept in [*heard.items()]:
+                if max(kept.at, kept.unanswered or kept.at) > begun:
+                    continue  # two people may have asked at once
+                if kept.unanswered is None:
+                    heard[asker] = replace(kept, unanswered=now)
+                else:
+                    del heard[asker]
+
     def all(self) -> tuple[OtherAppliance, ...]:
-        """Those that were heard within the last minutes; of each interface in the order in which they came."""
+        """Those that were heard within the last minutes, and answer our questions; of each interface in the order in which they came."""
         now = self._clock()
         return tuple(kept for each in self._heard.values() for kept in each.values() if _is_lately(kept, now))
 

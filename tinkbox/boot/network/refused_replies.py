@@ -11,6 +11,7 @@ from tinkbox.model.host_vitals import RefusedReplies
 
 # One that cannot be tried again is over when none was refused for so long.
 _QUIET: Final = timedelta(seconds=60)
+_TARGETS: Final = 5
 # What netfilter has the kernel say of a packet that a rule drops on its way out.  Other errors can be had by anybody who names a
 # place that is not there.
 _REFUSED: Final = (errno.EPERM, errno.EACCES)
@@ -35,7 +36,12 @@ class Refusals:
             interface=interface, what=what, times=0, since=now, error=os.strerror(error.errno), to=to
         )
         known = before[0] if before else first
-        self._standing[key] = replace(known, times=known.times + 1, error=first.error, to=to), now, again
+        targets = (*(each for each in known.targets if each != to), to)[-_TARGETS:]
+        self._standing[key] = (
+            replace(known, times=known.times + 1, error=first.error, to=to, targets=targets),
+            now,
+            again,
+        )
 
     def sent(self, interface: str, what: str) -> None:
         """A reply was sent."""

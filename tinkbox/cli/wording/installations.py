@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from tinkbox.cli.output.formats import Document
+from tinkbox.cli.wording.hints import hint_of, may_have_printed
 from tinkbox.model.reasons import Reason
 
 GIB, MIB = 1 << 30, 1 << 20
@@ -77,6 +78,7 @@ def refusal_of(name: str, workflow_id: str, state: Document, program: str) -> Se
     where = " / ".join(each for each in (state["current_task"], state["current_action"]) if each)
     reason = ": ".join(each for each in (state["reason"], state["message"]) if each)
     key = workflow_id[:8]
+    printed = f"what it printed: {program} workflow logs {key}"
     again = f"{program} workflow retry {key}"
     if state["reason"] == Reason.CLOUD_INIT_FAILED:
         # cloud-init runs most of its modules once, so that only another installation tries them again.
@@ -85,8 +87,8 @@ def refusal_of(name: str, workflow_id: str, state: Document, program: str) -> Se
         again = f"{again} --confirm-wipe"
     return [
         f"{name}: {where or 'the workflow'}: {reason or state['state'].lower()}",
-        *([f"what to do: {state['hint']}"] if state["hint"] else []),
-        f"what it printed: {program} workflow logs {key}   once more: {again}",
+        *([f"what to do: {hint_of(state, workflow_id)}"] if state["hint"] else []),
+        "   ".join([*([printed] if may_have_printed(state, program) else []), f"once more: {again}"]),
     ]
 
 

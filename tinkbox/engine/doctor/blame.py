@@ -2,7 +2,7 @@
 
 Rule: a fault is blamed for what it stops where the patient needs that, and for nothing else: not that of an interface behind which
 the machine is not, not that of a file which it does not load, not that of a mirror which has not its image, and not one that began when
-the machine stood still already.
+the machine stood still, or was waited for in vain, already.
 """
 
 from collections.abc import Iterator, Mapping
@@ -12,6 +12,7 @@ from typing import Final
 
 from tinkbox.engine.doctor.case import BOOTING, ON_APPLIANCE, REACHING, Case, Duty, Fault, Stops, Work, number, of, text
 from tinkbox.engine.doctor.rules.loader import ARM, architecture
+from tinkbox.engine.doctor.rules.system import SWITCHED_ON_WITHIN
 from tinkbox.engine.doctor.rules.work import failed_to_fetch
 from tinkbox.engine.timeline.sighting_rules import ended_at
 from tinkbox.engine.timeline.stalls import MOVED, PATIENCE
@@ -44,6 +45,8 @@ _NEXT: Final[Mapping[Stage, frozenset[Duty]]] = {
 }
 _OSIE_FILES: Final = ("vmlinuz", "initramfs", "firmware")
 _OSIE_STEPS: Final = (Step.KERNEL.name, Step.RAMDISK.name, Step.FIRMWARE.name, Step.BOOT.name)
+# What a rule finds that a machine lacks, whether or not it has come so far that it needs it.
+_LACKING: Final[Mapping[str, frozenset[Duty]]] = {"NoOsie": frozenset({Duty.OSIE})}
 _OSIE_TROUBLE: Final = {"network": _ADDRESS | {Duty.HTTP}, "credential": _WORKS}
 
 
@@ -53,6 +56,18 @@ def blamed(case: Case, symptom_of: frozenset[Duty]) -> Iterator[Fault]:
     for each in case.faults:
         if each.stops.duties & wanted and _concerns(each.stops, case) and _began_in_time(each.stops, case):
             yield each
+
+
+def may_explain(case: Case, rule: str, symptom_of: frozenset[Duty]) -> bool:
+    """Whether what a rule found of the patient can be why it shows a symptom of the lack of these duties.
+
+    Where that is the lack of one of them, the patient needs it next, and lacked it in time.
+    """
+    lacking = _LACKING.get(rule, frozenset()) & symptom_of
+    if not lacking:
+        return True
+    own = [each for each in case.faults if each.rule == rule]
+    return bool(lacking & _needed(case)) and all(_began_in_time(each.stops, case) for each in own)
 
 
 def _needed(case: Case) -> frozenset[Duty]:
@@ -112,13 +127,19 @@ def _concerns(stops: Stops, case: Case) -> bool:
         return False
     if stops.interface and stops.interface not in _interfaces(case):
         return False
+    if stops.to and not stops.to & {str(_address(case)), case.relay}:
+        return False
     return not stops.architecture or stops.architecture == _architecture(case)
 
 
 def _began_in_time(stops: Stops, case: Case) -> bool:
     """Whether it began before the machine had to go on: one that stood still already stands still for another reason."""
     stops_boots = bool(stops.duties & BOOTING)
-    if stops.since is None or not stops_boots or case.mac is None or not case.last or not _is_seen(case):
+    if stops.since is None or not stops_boots or case.mac is None:
+        return True
+    if not _is_seen(case):
+        return case.waited_since is None or stops.since <= case.waited_since + SWITCHED_ON_WITHIN
+    if not case.last:
         return True
     newest, seen = case.last[-1], max(map(ended_at, case.last))
     patience = PATIENCE.get(newest.stage)

@@ -14,7 +14,8 @@ from typing import Final
 from tinkbox.engine.timeline.sighting_rules import Unnoted, begins
 from tinkbox.engine.workflows.journals import LostWork
 from tinkbox.model.boot import Stage
-from tinkbox.model.diagnosis import Gravity, Rival
+from tinkbox.model.command_lines import not_ours
+from tinkbox.model.diagnosis import Gravity, Listens, Rival
 from tinkbox.model.disk_usage import DiskUsage
 from tinkbox.model.firmware_traits import FirmwareTraits
 from tinkbox.model.hardware import Interface, MacAddress
@@ -23,7 +24,7 @@ from tinkbox.model.leases import GIVES_ADDRESSES, Claimant, Subnet
 from tinkbox.model.limits import Standing
 from tinkbox.model.notes import Retirement
 from tinkbox.model.sightings import Line, Sighting
-from tinkbox.model.vitals import Vitals
+from tinkbox.model.vitals import TaggedQuestion, Vitals
 from tinkbox.model.workflow import State
 from tinkbox.wire.polling import ORDERS_SECONDS, SILENT_SECONDS
 
@@ -87,12 +88,14 @@ class Way:
 
     Of a `reserved` address a machine is told no others, where it has that of us.  `forwards` tells whether this host passes on what is
     for other networks where it is the gateway itself; None: it is another, or that is not known.
+    `refused` is an address and a port of this host at which an action's question was refused, and where it is listened on that port now.
     """
 
     gateway: IPv4Address | None = None
     name_servers: tuple[IPv4Address, ...] = ()
     silent: frozenset[IPv4Address] = frozenset()
     reserved: bool = False
+    refused: tuple[IPv4Address, int, Listens] | None = None
     forwards: bool | None = None
 
 
@@ -217,13 +220,14 @@ BOOTING: Final = REACHING | {Duty.OSIE, Duty.STORE}
 class Stops:
     """The duties that a fault of the appliance stops: for machines on `interface` and of `architecture`; empty: for all.
 
-    `registry` limits it to images of that host, spelled as repositories have it.  `since` is None where nobody knows.
+    `registry` limits it to images of that host, spelled as repositories have it, `to` to machines and relays with these addresses.  `since` is None where nobody knows.
     """
 
     duties: frozenset[Duty]
     interface: str = ""
     architecture: str = ""
     registry: str = ""
+    to: frozenset[str] = frozenset()
     since: datetime | None = None
 
 
@@ -233,7 +237,8 @@ class Case:
 
     `sightings` are those of its last boots, oldest first; `said` is what it complained of by syslog.  `interface` is what we were told about it, None for a
     machine that nobody knows; `ticket`, `installed`, `parked` and `retired` are as in its status, and `left` that an action sent it to its own disk; `waited_since` is when the first
-    unfinished workflow that needs it was created, and `heard_at` when it last did anything that came here; `discovers` tells
+    unfinished workflow that needs it was created, and `heard_at` when it last did anything that came here; `inventory_at` is when it told its
+    inventory, None where that is not known; `discovers` tells
     that machines that nobody knows boot to tell what they are.  `address` is the appliance's,
     which serves since `since` in `mode` (as `dhcp.mode`).  `rivals` are the other DHCP servers that answered just
     now, None when nobody was asked.  `limits` are those that hold somebody back: the machine, or anybody.  One that is `surveyed` is looked at together with the appliance and all others.
@@ -247,7 +252,8 @@ class Case:
     of them kept questions for addresses from us.  `relay_answers` tells whether
     the relay that the machine asks by answers ping, None where that was not asked.  `hosts` are the machines of ours whose MACs and
     addresses, by which they stand there, are among those that other servers, other appliances, holders of our address, claimants, those whom a limit
-    holds back and hosts that were refused in its name show.
+    holds back and hosts that were refused in its name show.  `tagged` are questions that came in for VLANs, of whichever machines.
+    `static_port` is the bridge of the appliance's host that has a static entry for the machine, and the port that this names.
     """
 
     now: datetime
@@ -268,6 +274,7 @@ class Case:
     discovers: bool = False
     firmware_traits: FirmwareTraits = field(default_factory=FirmwareTraits)
     inventory: Inventory | None = None
+    inventory_at: datetime | None = None
     subnets: tuple[Subnet, ...] = ()
     osie: tuple[OsieSize, ...] = ()
     osie_trouble: str = ""
@@ -287,6 +294,8 @@ class Case:
     question: NetworkQuestion | None = None
     faults: tuple["Fault", ...] = ()
     hosts: Mapping[str, KnownHost] = field(default_factory=dict)
+    tagged: tuple[TaggedQuestion, ...] = ()
+    static_port: tuple[str, str] = ("", "")
 
     @property
     def gives_addresses(self) -> bool:
@@ -416,8 +425,8 @@ def moment(at: datetime) -> str:
 
 
 def line(seen: Sighting) -> str:
-    """A sighting as evidence."""
-    told = seen.detail or text(seen, "why")
+    """A sighting as evidence: its detail may be the words of a machine, or of whoever spoke in its name."""
+    told = not_ours(seen.detail or text(seen, "why"))
     return f"{moment(seen.at)} {seen.stage}" + (f": {told}" if told else "")
 
 

@@ -7,10 +7,11 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
-from tinkbox.engine.doctor.blame import blamed
+from tinkbox.engine.doctor.blame import blamed, may_explain
 from tinkbox.engine.doctor.case import BOOTING, Case, Duty, Fault, Finding, moment
 from tinkbox.engine.doctor.rules.appliance import (
     address_missing,
+    arp_silent,
     clock_behind,
     clock_jumped,
     clock_off,
@@ -32,7 +33,7 @@ from tinkbox.engine.doctor.rules.appliance import (
 from tinkbox.engine.doctor.rules.boot_step import boot_step_failed, disk_does_not_boot, silent_disk
 from tinkbox.engine.doctor.rules.card import missing_driver, missing_firmware
 from tinkbox.engine.doctor.rules.disk import deleted_early, disk_nearly_full, output_not_kept, write_refused
-from tinkbox.engine.doctor.rules.document import gateway_away, name_server_away
+from tinkbox.engine.doctor.rules.document import gateway_away, name_server_away, refused_here
 from tinkbox.engine.doctor.rules.engine import machine_engine_away, service_gone
 from tinkbox.engine.doctor.rules.firewall import port_shut, port_taken, replies_refused
 from tinkbox.engine.doctor.rules.host import (
@@ -71,6 +72,7 @@ from tinkbox.engine.doctor.rules.network import (
     address_in_use,
     address_outside,
     answers_for_many,
+    asks_in_vlan,
     held_back,
     nobody_gives_addresses,
     not_directed_here,
@@ -79,10 +81,11 @@ from tinkbox.engine.doctor.rules.network import (
     proxy_ignored,
     relay_unreached,
     remembered_address,
+    sent_elsewhere,
     spanning_tree,
     too_many_unknown,
 )
-from tinkbox.engine.doctor.rules.pairing import same_mac, wrong_mac
+from tinkbox.engine.doctor.rules.pairing import management_controller, same_mac, wrong_mac
 from tinkbox.engine.doctor.rules.permission import (
     asked_in_its_name,
     history_lost,
@@ -170,7 +173,7 @@ RULES: Sequence[Rule] = (
     Rule("PortUnheard", "packets that this host drops before we get them", port_unheard),
     Rule("DatabaseGone", "a database whose file was deleted or replaced while it is open", database_gone),
     Rule("DatabaseDamaged", "a database whose pages do not fit together", database_damaged),
-    Rule("WriteRefused", "writes that the disk refuses", write_refused, of_run=True),
+    Rule("WriteRefused", "writes that are refused", write_refused, of_run=True),
     Rule("OutputNotKept", "an action of which nothing can be kept", output_not_kept, of_work=True),
     Rule("DiskNearlyFull", "a disk without room for what is kept", disk_nearly_full),
     Rule("DeletedEarly", "history that was deleted for lack of room", deleted_early),
@@ -185,6 +188,7 @@ RULES: Sequence[Rule] = (
     Rule("ClockBehind", "a clock that is behind what was stored", clock_behind),
     Rule("ClockOff", "a clock that differs from its time server's", clock_off),
     Rule("ClockJumped", "a clock that was set while tinkbox ran", clock_jumped),
+    Rule("ArpSilent", "this host, where it answers no ARP", arp_silent),
     Rule("NoCarrier", "a provisioning interface without a link", no_carrier),
     Rule("OtherAppliance", "another tinkbox on a provisioning network", other_appliance),
     Rule("MtuSmall", "a provisioning interface with small packets", mtu_small),
@@ -260,12 +264,14 @@ RULES: Sequence[Rule] = (
     Rule("DiskDoesNotBoot", "a way to the disk that failed", disk_does_not_boot, of_boot=True),
     Rule("MissingDriver", "a card for which the OSIE has no driver", missing_driver),
     Rule("MissingFirmware", "a card that lacks firmware", missing_firmware),
+    Rule("ManagementController", "a machine that is registered with its controller's MAC", management_controller),
     Rule("RunsItsOwnSystem", "a machine that is waited for, and boots its disk", runs_its_own_system),
     Rule("CloudInitFailed", "an installed system whose cloud-init failed", cloud_init_failed, of_run=True),
     Rule("UserDataByAddress", "user-data that an address alone does not get", user_data_by_address),
     Rule("MetadataRefused", "a metadata token that another machine shows", metadata_refused),
     Rule("NameServerAway", "a name server of a document that does not answer, or none", name_server_away, of_work=True),
     Rule("GatewayAway", "a gateway of a document that does not answer, or none", gateway_away, of_work=True),
+    Rule("RefusedHere", "a server of this host that does not listen where it was asked", refused_here, of_work=True),
     Rule(
         "WorkflowFailed",
         "a workflow that failed",
@@ -336,6 +342,13 @@ RULES: Sequence[Rule] = (
         symptom_of=frozenset({Duty.ENGINE}),
     ),
     Rule(
+        "SentElsewhere",
+        "a bridge of this host with a static entry for a machine that stands still",
+        sent_elsewhere,
+        of_boot=True,
+    ),
+    Rule("AsksInVlan", "a machine whose questions come in tagged for a VLAN", asks_in_vlan),
+    Rule(
         "SpanningTree", "a switch port that opens late", spanning_tree, of_boot=True, symptom_of=frozenset({Duty.DHCP})
     ),
     Rule(
@@ -394,7 +407,8 @@ def diagnose(case: Case, rules: Sequence[Rule] = RULES) -> tuple[Diagnosis, ...]
     found = [each for rule in rules if not rule.vague for each in _told(case, rule)]
     for rule in (each for each in rules if each.vague):
         explaining = {each.name for each in rules if _explains(each, rule)} | {each.rule for each in case.faults}
-        if all(each.gravity is Gravity.HARMLESS or each.past or each.rule not in explaining for each in found):
+        why = [each for each in found if each.rule in explaining and may_explain(case, each.rule, rule.symptom_of)]
+        if all(each.gravity is Gravity.HARMLESS or each.past for each in why):
             found += _told(case, rule)
     once: dict[tuple[str, str, str], Diagnosis] = {}  # a fault of the appliance may explain several symptoms
     for each in found:

@@ -56,13 +56,12 @@ _log = logging.getLogger(__name__)
 # What was seen last before that is no trouble of today.
 RECENT = timedelta(days=1)
 KEPT_SIGHTINGS = 400
-# Of unknown machines those seen lately, and so many of them.
-LATELY = timedelta(minutes=10)
-MOST_UNKNOWN = 20
 # What is wrong when the appliance starts is found by then.
 MEASURED_WITHIN = timedelta(minutes=1)
 # So many timelines are read in one round; the others keep what was found of them until it is their turn.
 FULL_LOOKS = 100
+UNKNOWN_LOOKS = 20  # of unknown machines beside these: invented MACs take no turn from a known machine
+EARLIER_LOOKS = 20  # the same of machines of which memory has the newest boot alone, once after the start
 # A machine that a workflow waits for may be switched on later than the workflow is made.
 WAITS_LONG = timedelta(minutes=10)
 _TROUBLE = frozenset(
@@ -83,7 +82,22 @@ _TROUBLE = frozenset(
         Stage.PARKED,
     }
 )
+# What a doctor's rule may tell of although the boot went on, and is so seldom that each such timeline is read.
+_STAYS = frozenset(
+    {
+        Stage.DECLINED,
+        Stage.ADDRESS_KEPT,
+        Stage.OSIE_TROUBLE,
+        Stage.STEP_FAILED,
+        Stage.SCRIPT_REFUSED,
+        Stage.TICKET_REFUSED,
+        Stage.METADATA_REFUSED,
+        Stage.METADATA_STOLEN,
+        Stage.STILL_THERE,
+    }
+)
 _UNTOLD = (State.SUCCESS, State.CANCELED)
+_OF_WORK = frozenset(each.name for each in work_rules())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,10 +135,30 @@ class Examination:
     appliance: tuple[Diagnosis, ...] = ()
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Look:
+    """What was `found` of a machine in a round, when `newest` was what was seen of it last, and its workflow stood at `stood`.
+
+    One that `is_due` is not true any more: the machine has gone on since.
+    """
+
+    found: tuple[Diagnosis, ...]
+    newest: Sighting | None
+    stood: tuple[str, str, State] | None
+    is_due: bool = False
+
+    @property
+    def lasts(self) -> bool:
+        """Whether anything may be wrong with the machine itself; its workflow is looked at in memory."""
+        return self.is_due or any(
+            each.gravity is not Gravity.HARMLESS and each.rule not in _OF_WORK for each in self.found
+        )
+
+
 class Examiner:
     """`ask` finds other DHCP servers (seconds; raises Unavailable), `osie` the OSIEs that were built.
 
-    `osie` raises Refusal where none can be used.  `inventory` gives what a machine, by its id or its MAC, told of itself; `firmware_traits` what was learned of one; `lost` are the
+    `osie` raises Refusal where none can be used.  `inventory` gives what a machine, by its id or its MAC, told of itself, and `inventory_at` when; `firmware_traits` what was learned of one; `lost` are the
     lost histories, by the machine's id.  `disk` tells what takes room there, `turns` bounds how many are made, `limits` tells what is taken of each limit, and
     `at` whose an address is.  `vitals` is what the appliance measures of itself, `unkept` since when and
     why it cannot keep what machines hand in.  `work` knows the workflows, `presence` what is seen of machines that fell silent, `lease_at` to whom an address of a pool is lent.
@@ -152,6 +186,7 @@ class Examiner:
         work: WorkInHand,
         presence: Presence,
         lease_at: Callable[[IPv4Address], Lease | None],
+        inventory_at: Callable[[str], Awaitable[datetime | None]] | None = None,
     ) -> None:
         self._machines = machines
         self._seen = seen
@@ -159,6 +194,7 @@ class Examiner:
         self._ask = ask
         self._osie = osie
         self._inventory = inventory
+        self._inventory_at = inventory_at
         self._firmware_traits = firmware_traits
         self._lost = lost
         self._disk = disk
@@ -173,7 +209,8 @@ class Examiner:
         self._presence = presence
         self._lease_at = lease_at
         self._pairing = Pairing(machines, inventory, clock)
-        self._looked: dict[MacAddress, tuple[Diagnosis, ...]] = {}  # what rounds found of machines in trouble
+        self._looked: dict[MacAddress, _Look] = {}  # what rounds found of machines in trouble, the oldest look first
+        self._clear: dict[MacAddress, Sighting] = {}  # what was seen last of those of which nothing is to be read
         self._heard: tuple[Rival, ...] | None = None  # when the network was asked last
         self._question: NetworkQuestion | None = None
         self._deaf_at: datetime | None = None  # when a fault that kept DHCP from machines was found last
@@ -254,8 +291,8 @@ class Examiner:
         """What is wrong now, as far as that costs little: what was heard of other servers is what `listen` heard last.
 
         Machines that do as they should are looked at in memory alone; the timelines of so many of the others are read as
-        FULL_LOOKS says, and what was found before stands for the rest.  Raises PartlyExamined where the store does not tell of
-        disk, machines or workflows.
+        FULL_LOOKS and UNKNOWN_LOOKS say, and what was found before stands for the rest.  Raises PartlyExamined where the store does
+        not tell of disk, machines or workflows.
         """
         vitals = await self._vitals()
         general = self._general(self._heard, vitals, surveyed=True)
@@ -282,7 +319,7 @@ class Examiner:
         by_mac = {each.machine: each for each in works if each.machine is not None and not each.before}
         troubled = self._troubled(by_mac)
         found = await self._looked_at(troubled, base, by_mac, vitals)
-        covered = {by_mac[each].id for each in self._looked if each in by_mac}
+        covered = {by_mac[mac].id for mac, look in self._looked.items() if mac in by_mac and not look.is_due}
         rules = work_rules()
         for number, work in enumerate(works):
             if work.id not in covered:
@@ -296,22 +333,31 @@ class Examiner:
         await self._rivals()
 
     def _troubled(self, works: Mapping[MacAddress, Work]) -> list[MacAddress]:
-        """The machines of which more is to be read: what was seen of them last, or the silence of their workers, says so."""
-        now, known = self._clock(), self._machines.known
+        """The machines of which more is to be read: what was seen of their boot or found of them, or the silence of their workers, says so."""
+        now = self._clock()
         found: list[MacAddress] = []
-        unknown = 0
+        clear: dict[MacAddress, Sighting] = {}
+        earlier = 0
         for each in self._machines.timeline.machines():
             if now - each.at > RECENT:
                 continue
-            if not known.knows(each.mac):
-                unknown += now - each.at <= LATELY
-                if now - each.at > LATELY or unknown > MOST_UNKNOWN:
-                    continue
             silent_at_disk = each.stage is Stage.LOCAL_DISK and now - each.at > DISK_BOOTS_WITHIN
-            # Any host can ask in its name: what was found of it before stands until it comes further.
-            no_further = each.stage in FORGEABLE and bool(self._looked.get(each.mac))
-            if each.stage in _TROUBLE or silent_at_disk or no_further or stalled(each, now):
+            # Whatever came afterwards: what was found stands until it is not found any more.
+            was_found = each.mac in self._looked and self._looked[each.mac].lasts
+            if each.stage in _TROUBLE or silent_at_disk or was_found or stalled(each, now):
                 found.append(each.mac)
+                continue
+            before = self._clear.get(each.mac)
+            is_earlier = before is None and each.at < self._premises.since
+            earlier += is_earlier
+            if is_earlier:
+                if earlier <= EARLIER_LOOKS:
+                    found.append(each.mac)
+            elif before is not each and self._machines.timeline.last(each.mac, _stays) is not None:
+                found.append(each.mac)
+            else:
+                clear[each.mac] = each
+        self._clear = clear
         for mac, work in works.items():
             silent = silent_since(work, self._premises.since, now) is not None
             unseen = bool(work.waits) and now - work.created_at > WAITS_LONG and not self._seen_since(work)
@@ -329,17 +375,39 @@ class Examiner:
         self, troubled: Sequence[MacAddress], base: Case, works: Mapping[MacAddress, Work], vitals: Vitals
     ) -> list[Diagnosis]:
         """What is found of these machines, some of which were looked at in an earlier round."""
-        self._looked = {each: self._looked[each] for each in troubled if each in self._looked}
+        wanted = set(troubled)
+        # Where there are very many, nothing is told of one that has gone on before it was looked at again.
+        self._looked = {
+            mac: replace(look, found=(), is_due=True) if self._has_gone_on(mac, look, works.get(mac)) else look
+            for mac, look in self._looked.items()
+            if mac in wanted
+        }
         if troubled:
             lost, waited_for = await self._lost(), await self._machines.waited_for()
-            # Those that were never looked at first, then those that were looked at longest ago.
-            fresh = [each for each in troubled if each not in self._looked]
-            for mac in [*fresh, *self._looked][:FULL_LOOKS]:
-                case = await self._machine(base, mac, lost, waited_for, works.get(mac), vitals)
+            for mac in self._turn(troubled):
+                newest = self._machines.timeline.newest(mac)
+                work = works.get(mac)
+                case = await self._machine(base, mac, lost, waited_for, work, vitals)
                 self._looked.pop(mac, None)
-                self._looked[mac] = diagnose(case)
+                self._looked[mac] = look = _Look(found=diagnose(case), newest=newest, stood=_standing(work))
+                if newest is not None and not look.lasts:
+                    self._clear[mac] = newest
                 await asyncio.sleep(0)
-        return [each for found in self._looked.values() for each in found]
+        return [each for look in self._looked.values() for each in look.found]
+
+    def _turn(self, troubled: Sequence[MacAddress]) -> list[MacAddress]:
+        """Whose timelines are read in this round: first those of which nothing is known, then those that were looked at longest ago."""
+        ours, unknown = list[MacAddress](), list[MacAddress]()
+        first = [mac for mac in troubled if (look := self._looked.get(mac)) is None or look.is_due]
+        for mac in dict.fromkeys((*first, *self._looked)):
+            (ours if self._machines.known.knows(mac) else unknown).append(mac)
+        return ours[:FULL_LOOKS] + unknown[:UNKNOWN_LOOKS]
+
+    def _has_gone_on(self, mac: MacAddress, look: _Look, work: Work | None) -> bool:
+        """Whether a machine came further since it was looked at, as no other host can do in its name, or its workflow did."""
+        newest = self._machines.timeline.newest(mac)
+        further = newest is not None and newest is not look.newest and newest.stage not in _TROUBLE | FORGEABLE
+        return look.is_due or further or look.stood != _standing(work)
 
     async def _survey(self, *, listens: bool) -> Examination:
         """The appliance, the network, the machines that were seen lately or are needed, and the workflows."""
@@ -586,6 +654,7 @@ class Examiner:
             surveyed=surveyed,
             limits=limits,
             claimants=claimants,
+            tagged=vitals.tagged,
             unnoted=self._machines.timeline.unnoted(),
             question=self._question,
             hosts=self._hosts(
@@ -617,7 +686,8 @@ class Examiner:
         vitals: Vitals,
     ) -> Case:
         """A machine's case; `work` is what it works on, `vitals` are the appliance's, for what may keep its worker silent."""
-        case = await self._presence.with_relay(await self._booted(general, mac, lost, waited_for))
+        booted = await self._booted(general, mac, lost, waited_for)
+        case = self._presence.with_bridge(await self._presence.with_relay(booted))
         if work is None:
             return case
         case = replace(case, work=await self._with_surroundings(work))
@@ -631,13 +701,15 @@ class Examiner:
         came = self._came(mac, hardware_id)
         told = await self._seen.of(mac) if came else []
         own = [each for each in told if each.mac == mac and each.stage is not Stage.SYSLOG]
+        inventory = await self._inventory(hardware_id or mac)
         case = replace(
             general,
             mac=mac,
             sightings=tuple(own[-KEPT_SIGHTINGS:]),
             hosts={**general.hosts, **self._hosts(_others_shown(own))},
             said=tuple(await self._seen.complaints(mac)) if came else (),
-            inventory=await self._inventory(hardware_id or mac),
+            inventory=inventory,
+            inventory_at=await self._inventory_at(hardware_id or mac) if inventory and self._inventory_at else None,
             firmware_traits=self._firmware_traits(mac),
             limits=tuple(held_back(general.limits, lambda holder: holder == mac or self._at(holder) == mac)),
         )
@@ -696,6 +768,15 @@ class Examiner:
             return None
         name = self._machines.known.name(self._machines.known.holder(lease.mac))
         return Lent(address=lease.address, mac=lease.mac, until=lease.until, name=name)
+
+
+def _standing(work: Work | None) -> tuple[str, str, State] | None:
+    return (work.id, work.action, work.action_state) if work is not None else None
+
+
+def _stays(seen: Sighting) -> bool:
+    """Whether a doctor's rule may tell of it although the boot went on."""
+    return seen.stage in _STAYS or (seen.stage is Stage.METADATA and bool(text(seen, "refused")))
 
 
 # Beside a machine or a workflow.

@@ -10,10 +10,12 @@ from ipaddress import IPv4Address
 from typing import Final
 
 from tinkbox.engine.doctor.case import Case, Way, Work, of, text
-from tinkbox.engine.doctor.rules.document import lacks_way
+from tinkbox.engine.doctor.rules.document import lacks_way, refused_at
 from tinkbox.engine.doctor.rules.network import unheard_relay
 from tinkbox.engine.doctor.rules.silence import silent_since
+from tinkbox.engine.timeline.stalls import stalled
 from tinkbox.model.boot import Stage
+from tinkbox.model.diagnosis import Listens
 from tinkbox.model.hardware import Interface, MacAddress
 from tinkbox.model.vitals import Attachment, Vitals
 
@@ -27,6 +29,8 @@ MOST_BESIDE: Final = 20
 # A survey of many failed workflows takes no longer than for these addresses, each asked once in a while.
 NEIGHBOURS: Final = 16
 NEIGHBOURS_KEPT: Final = timedelta(minutes=1)
+# Where a machine stands that hears what is sent to all, and nothing that is sent to it alone.
+_HEARS_NOTHING: Final = (Stage.OFFERED, Stage.REQUESTED, Stage.LEASED, Stage.LOADER_REQUESTED, Stage.LOADER_FAILED)
 MOST_NAME_SERVERS: Final = 3  # as the C library takes (resolv.conf(5))
 _Question = Callable[[IPv4Address], Awaitable[bool | None]]
 
@@ -48,7 +52,9 @@ class Presence:
     """`ask` tells whether a machine answers at an address, `ask_anybody` whether anybody does, `ask_relay` whether a relay does.
 
     Each takes up to a second, and answers None where nobody can be asked.  `forwards` tells of an own address whether what comes in there for
-    others is passed on, and None of every other address.
+    others is passed on, and None of every other address.  `static_port` names the bridge of this host that has a static entry for a MAC,
+    and the port there; both are empty where none has.  `listens` tells where a port is listened on that was asked for at an own address, and
+    None of every other address.
     """
 
     def __init__(
@@ -57,10 +63,14 @@ class Presence:
         ask_anybody: Callable[[IPv4Address], Awaitable[bool | None]],
         ask_relay: Callable[[IPv4Address], Awaitable[bool | None]],
         forwards: Callable[[IPv4Address], bool | None],
+        static_port: Callable[[MacAddress], tuple[str, str]],
+        listens: Callable[[IPv4Address, int], Listens | None],
         clock: Callable[[], datetime],
     ) -> None:
         self._ask = ask
         self._forwards = forwards
+        self._static_port = static_port
+        self._listens = listens
         self._ask_anybody = ask_anybody
         self._ask_relay = ask_relay
         self._clock = clock
@@ -101,13 +111,31 @@ class Presence:
         silent = frozenset([each for each in named if await self._once(self._ask_anybody, each) is False])
         reserved = interface.address is not None
         forwards = None if interface.gateway is None else self._forwards(interface.gateway)
-        way = Way(gateway=interface.gateway, name_servers=servers, silent=silent, reserved=reserved, forwards=forwards)
+        refused = None
+        if asked := refused_at(work):
+            found = self._listens(*asked)
+            refused = (*asked, found) if found is not None else None
+        way = Way(
+            refused=refused,
+            gateway=interface.gateway,
+            name_servers=servers,
+            silent=silent,
+            reserved=reserved,
+            forwards=forwards,
+        )
         return replace(work, way=way)
 
     async def with_relay(self, case: Case) -> Case:
         """The case of a machine whose relay is asked, if nothing that it is offered seems to get there."""
         relay = unheard_relay(case)
         return replace(case, relay_answers=await self._once(self._ask_relay, relay)) if relay is not None else case
+
+    def with_bridge(self, case: Case) -> Case:
+        """The case of a machine that stands still with its address, with where bridges of this host send what is for it."""
+        stands = case.mac is not None and case.last and case.last[-1].stage in _HEARS_NOTHING
+        if not stands or case.mac is None or not stalled(case.last[-1], case.now):
+            return case
+        return replace(case, static_port=self._static_port(case.mac))
 
     async def _once(self, ask: _Question, address: IPv4Address) -> bool | None:
         """What one is told who asks this now, or was told lately."""

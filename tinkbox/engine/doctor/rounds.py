@@ -137,7 +137,8 @@ class Rounds:
         self._numbers: Mapping[tuple[str, Gravity], int] = {}
         self._appliance: tuple[Diagnosis, ...] = ()
         self._of_machine: Mapping[str, Diagnosis] = {}
-        self._of_workflow: Mapping[str, Diagnosis] = {}
+        self._of_workflow: Mapping[str, tuple[Diagnosis, datetime]] = {}  # with when the round began that found it last
+        self._left_out_at = clock()
         self.made = 0  # rounds since the appliance began
 
     async def run(self) -> NoReturn:
@@ -191,12 +192,18 @@ class Rounds:
 
     def of_workflow(self, workflow: str) -> Diagnosis | None:
         """The same of a workflow, by its id."""
-        return self._of_workflow.get(workflow)
+        found, _ = self._of_workflow.get(workflow, (None, None))
+        return found
 
-    def cause(self, workflow: str) -> str:
-        """Its cause; empty where there is none."""
-        found = self.of_workflow(workflow)
-        return found.cause if found is not None else ""
+    def cause(self, workflow: str, since: datetime | None) -> str:
+        """Its cause, where a round found it that began after `since` (None: whenever); empty where there is none.
+
+        What was found before an action began has not kept it from that, and need not be true any more.
+        """
+        if (told := self._of_workflow.get(workflow)) is None:
+            return ""
+        found, at = told
+        return found.cause if since is None or at > since else ""
 
     async def round(self) -> None:
         """Examine once, and tell what began and what is over."""
@@ -246,6 +253,7 @@ class Rounds:
         everything = identified(grave)
         seen = _kept_of(everything, self._kept)
         if not failed:
+            self._left_out_at = now
             self._left_out = {each: found for each, found in everything.items() if each not in seen}
             if self._left_out:
                 missed = _not_all_kept(everything, self._left_out.values(), now)
@@ -329,16 +337,17 @@ class Rounds:
             key=lambda each: (each.gravity.rank, not _is_own(each), each.since.timestamp() if each.since else 0.0),
         )
         of_machine: dict[str, Diagnosis] = {}
-        of_workflow: dict[str, Diagnosis] = {}
+        of_workflow: dict[str, tuple[Diagnosis, datetime]] = {}
         # What may soon be over is listed, and says nothing of its machine any more; what is left out does.
-        found = [*(each.found for each in self._kept.values() if not each.missing), *self._left_out.values()]
-        for each in sorted(found, key=reading_order):
+        found = [(each.found, each.seen) for each in self._kept.values() if not each.missing]
+        found += [(each, self._left_out_at) for each in self._left_out.values()]
+        for each, at in sorted(found, key=lambda one: reading_order(one[0])):
             if not each.leads:
                 continue
             if each.machine:
                 of_machine.setdefault(each.machine, each)
             if each.workflow:
-                of_workflow.setdefault(each.workflow, each)
+                of_workflow.setdefault(each.workflow, (each, at))
         self._all = tuple(shown)
         self._appliance = tuple(filter(_is_own, shown))
         self._numbers = Counter((each.rule, each.gravity) for each in (*shown, *self._left_out.values()))

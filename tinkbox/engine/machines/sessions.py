@@ -445,7 +445,8 @@ WAYS_OUT = {
     TicketRefusal.VOID: _AGAIN,
     TicketRefusal.ELSEWHERE: _AGAIN,
     TicketRefusal.OTHER_BOOT: _AGAIN,
-    TicketRefusal.BOOT_OVER: "boot this machine again: it goes on with its next action then; see `tinkbox doctor MAC`",
+    TicketRefusal.BOOT_OVER: "boot this machine again: it goes on with its next action then; a worker that is to go on in this boot needs "
+    "`tinkbox hardware credential --rotate MAC`; see `tinkbox doctor MAC`",
     TicketRefusal.KNOWN_NOW: "boot this machine again",
     TicketRefusal.NO_TPM: "switch the TPM 2.0 on in the machine's firmware, or see `tinkbox doctor MAC`",
     TicketRefusal.OTHER_TPM: "if it was replaced, `tinkbox hardware tpm MAC --accept SHA256`; see `tinkbox doctor MAC`",

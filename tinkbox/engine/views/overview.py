@@ -185,6 +185,7 @@ def disk_line(disk: DiskUsage) -> DiskLine:
             for each in disk.largest
         ),
         deleted=DeletedLine(**asdict(disk.early)) if disk.early else None,
+        remedy=disk.remedy() if disk.nearly_full else "",
     )
 
 

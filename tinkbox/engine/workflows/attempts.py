@@ -45,7 +45,8 @@ class Attempts:
 
     `gather` has what the services of a workflow wrote until now made part of its data, and tells whether there are any
     near by; `name_of` says under which name machines reach them.  `metadata_path` gives the path on the node door below which
-    the metadata of a workflow's system is on a machine.  `diagnosis_of` gives what the doctor says of a workflow, by its id.
+    the metadata of a workflow's system is on a machine.  `diagnosis_of` gives what the doctor says of a workflow, by its id,
+    as far as it was found since a time.
     """
 
     def __init__(
@@ -60,7 +61,7 @@ class Attempts:
         digest_of: DigestOf,
         metadata_path: Callable[[str, str], str],
         appliance_only: Callable[[str], bool] = lambda _: False,
-        diagnosis_of: Callable[[str], str] = lambda _: "",
+        diagnosis_of: Callable[[str, datetime | None], str] = lambda _, __: "",
     ) -> None:
         self._store = store
         self._wakeups = wakeups
@@ -306,7 +307,7 @@ class Attempts:
         if hold is not None and not may_end(hold, report.outcome):
             raise Conflict(f"attempt {token} is held: it succeeds when a verdict says so, not before")
         remember(tables, attempt, report.disks, report.outcome.state, self._clock())
-        diagnosis = self._diagnosis_of(attempt.workflow_id)
+        diagnosis = self._diagnosis_of(attempt.workflow_id, attempt.started_at)
         return end_attempt(tables, attempt, report.outcome, self._clock(), diagnosis=diagnosis)
 
     def _offer(self, tables: Tables, worker: str, hello: Hello, after: str = "") -> tuple[Offer | None, list[str]]:
@@ -339,7 +340,7 @@ class Attempts:
                 outcome = ANOTHER_WORKER if same_boot else _after_boot(what, attempt, hold)
                 if outcome is RETURNED and step is not None and step.status.action.spec.until:
                     outcome = came_back(tables.metadata.first_boot(attempt.workflow_id, worker))
-                diagnosis = self._diagnosis_of(attempt.workflow_id)
+                diagnosis = self._diagnosis_of(attempt.workflow_id, attempt.started_at)
                 woken += end_attempt(tables, attempt, outcome, self._clock(), diagnosis=diagnosis)
                 continue
             return None, woken

@@ -115,9 +115,9 @@ class Deadlines:
         wakeups: Wakeups,
         machines: Machines,
         clock: Callable[[], datetime],
-        diagnosis_of: Callable[[str], str] = lambda _: "",
+        diagnosis_of: Callable[[str, datetime | None], str] = lambda _, __: "",
     ) -> None:
-        """`diagnosis_of` gives what the doctor says of a workflow, by its id; empty: nothing."""
+        """`diagnosis_of` gives what the doctor says of a workflow, by its id, as far as it was found since a time; empty: nothing."""
         self._store = store
         self._wakeups = wakeups
         self._machines = machines
@@ -175,7 +175,7 @@ class Deadlines:
                     run.status.service.spec.name,
                     extra={"action": "deadlines.over"},
                 )
-                diagnosis = self._diagnosis_of(workflow_id)
+                diagnosis = self._diagnosis_of(workflow_id, None)
                 return give_up(tables, tables.workflows.get(workflow_id), run.status, why, now, diagnosis=diagnosis)
         return []
 
@@ -190,7 +190,7 @@ class Deadlines:
             if each.hold is not None and what is Due.WARNING:
                 return warn(tables, each.hold, now)
             _log.warning("workflow %s: %s is overdue", workflow_id, what.value, extra={"action": "deadlines.over"})
-            diagnosis = self._diagnosis_of(workflow_id)
+            diagnosis = self._diagnosis_of(workflow_id, each.attempt.started_at if each.attempt else None)
             if what is Due.END:
                 return stop(tables, tables.workflows.get(workflow_id), State.TIMEOUT, now, diagnosis=diagnosis)
             if each.hold is not None and what is Due.VERDICT:

@@ -180,16 +180,16 @@ def _lost_work(tables: Tables, lost: LostHistory) -> LostWork:
     elif waits:
         key = waits[0]
         hint = (
-            f"tinkbox workflow takeover {key} goes on from what the machine did; tinkbox workflow retry {key} removes "
-            f"the machine's containers and runs its actions again; tinkbox workflow cancel {key} removes them and gives up"
+            f"`tinkbox workflow takeover {key}` goes on from what the machine did; `tinkbox workflow retry {key}` removes "
+            f"the machine's containers and runs its actions again; `tinkbox workflow cancel {key}` removes them and gives up"
         )
     elif ended:
         hint = (
-            f"tinkbox workflow takeover {ended[0]} goes on from what the machine did; tinkbox {_freeing(tables, lost)} "
+            f"`tinkbox workflow takeover {ended[0]}` goes on from what the machine did; `tinkbox {_freeing(tables, lost)}` "
             "removes the machine's containers, and the workflow can be retried from where the store has it"
         )
     else:
-        hint = f"tinkbox {_freeing(tables, lost)} removes the machine's containers, and frees it for new work"
+        hint = f"`tinkbox {_freeing(tables, lost)}` removes the machine's containers, and frees it for new work"
     return LostWork(history=lost, workflows=workflows, hint=hint)
 
 

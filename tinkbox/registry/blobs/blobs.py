@@ -27,12 +27,13 @@ from tinkbox.folder_sync import sync_folder
 from tinkbox.model.errors import Full, Invalid, NotFound, Unavailable
 from tinkbox.model.images.references import ALGORITHMS, DIGEST, algorithm_of, digest_of
 from tinkbox.model.images.room import Amount, ImageRoom, Waiting
+from tinkbox.model.write_fault import WriteFault
 from tinkbox.refused_writes import RefusedWrites, has_room
 from tinkbox.registry.blobs.folders import UNREADABLE, Folders
 from tinkbox.registry.blobs.promises import Promises
 from tinkbox.registry.blobs.room import Room
 from tinkbox.registry.blobs.verified import Verified
-from tinkbox.unwritable import why_unwritable
+from tinkbox.unwritable import unwritable, why_unwritable
 
 PIECE = 1 << 20
 TO_THE_MINUTE: Final = "%Y-%m-%d %H:%M UTC"
@@ -45,12 +46,12 @@ IMAGES: Final = "images"
 _log = logging.getLogger(__name__)
 
 
-def _no_matter(_: object) -> None:
+def _no_matter(*_: object) -> None:
     return None
 
 
 @contextmanager
-def writing(folder: Path, note: Callable[[Unavailable], None] = _no_matter) -> Iterator[None]:
+def writing(folder: Path, note: Callable[[Unavailable, WriteFault], None] = _no_matter) -> Iterator[None]:
     """Turns a full disk of the registry's folder into Full, and one that takes nothing into Unavailable; `note` hears of these."""
     try:
         yield
@@ -58,8 +59,16 @@ def writing(folder: Path, note: Callable[[Unavailable], None] = _no_matter) -> I
         refusal = _not_written(error, folder)
         if refusal is None:
             raise
-        note(refusal)
+        note(refusal, _fault(error, folder))
         raise refusal from None
+
+
+def _fault(error: OSError, folder: Path) -> WriteFault:
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return WriteFault.FULL
+    if error.errno == errno.EROFS:
+        return WriteFault.READ_ONLY
+    return WriteFault.FAILING if error.errno == errno.EIO else unwritable(folder).fault
 
 
 def _not_written(error: OSError, folder: Path) -> Unavailable | None:
@@ -682,8 +691,9 @@ class Blobs:
         with self._writing():
             sync_folder(folder)
 
-    def _note_unwritten(self, refusal: Unavailable) -> None:
-        self._refused_writes.refuse(REGISTRY, str(refusal), partial(asyncio.to_thread, has_room, self._incoming))
+    def _note_unwritten(self, refusal: Unavailable, fault: WriteFault) -> None:
+        takes_again = partial(asyncio.to_thread, has_room, self._incoming)
+        self._refused_writes.refuse(REGISTRY, str(refusal), takes_again, fault=fault)
 
     def _note_full(self, full: Full, wanted: int) -> None:
         """Note that so many bytes, at least, would be too many; that is over with the next blob that comes."""
@@ -692,7 +702,7 @@ class Blobs:
         async def takes_again() -> bool:
             return self._kept != kept or self._room.left(self.usage().taken) >= max(wanted, PIECE)
 
-        self._refused_writes.refuse(IMAGES, str(full), takes_again)
+        self._refused_writes.refuse(IMAGES, str(full), takes_again, fault=WriteFault.TOO_MUCH)
 
     def _drop_damaged(self, digest: str) -> None:
         told = {"action": "registry.damaged"}

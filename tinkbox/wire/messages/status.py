@@ -299,7 +299,7 @@ class DiskLine:
     """The disk of the data folder: bytes that are free, those of the database, and what each kind takes, the largest first.
 
     `nearly_full` tells that there is so little room that history is deleted early, `deleted` that it lately was, `full`
-    that what machines send is refused.
+    that what machines send is refused.  `remedy` is what to do where room is short; appliances of before do not tell it.
     """
 
     free: int
@@ -308,6 +308,7 @@ class DiskLine:
     stored: tuple[StoredLine, ...]
     deleted: DeletedLine | None = None
     full: bool = False
+    remedy: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -332,6 +333,7 @@ class Snapshot:
 
 
 # What a view of an earlier release does not know, and would refuse.
+_NEW_OF_DISK: Final = ("remedy",)
 _NEW_OF_STRANGER: Final = ("diagnosis", "remedy")
 _NEW_OF_SNAPSHOT: Final = ("place", "part", "gone", "health")
 _NEW_OF_MACHINE: Final = (
@@ -351,6 +353,8 @@ def encode_snapshot(snapshot: Snapshot, machines: Iterable[str], workflows: Iter
     for stranger in document["strangers"]:
         for name in _NEW_OF_STRANGER:
             del stranger[name]
+    for name in _NEW_OF_DISK if document["disk"] else ():
+        del document["disk"][name]
     return f'{_json(document)[:-1]}, "machines": [{", ".join(machines)}], "workflows": [{", ".join(workflows)}]}}'
 
 

@@ -31,7 +31,7 @@ from tinkbox.model.disks.disks import Disk
 from tinkbox.model.errors import Invalid
 from tinkbox.model.images.references import DIGEST
 from tinkbox.model.journal import Seen
-from tinkbox.model.reasons import MAX_REASON, ReasonText, hint
+from tinkbox.model.reasons import MAX_REASON, ReasonText, of_ours
 from tinkbox.model.workflow import FINAL, Outcome, PlannedAction, State
 from tinkbox.wire.messages.disks import disk_documents, disks_from_document
 from tinkbox.wire.messages.json_fields import fields_of, flag, mapping, number, read_object, text, texts, write
@@ -423,7 +423,7 @@ def outcome_from_document(entry: Any) -> Outcome:
         signal=text(entry, "signal", "")[:MAX_REASON],
         reason=reason,
         message=not_ours(text(entry, "message", "")[:MAX_MESSAGE]),
-        hint=advice if advice == hint(reason) else not_ours(advice),
+        hint=of_ours(reason, advice) or not_ours(advice),
         tail=tail_of(entry),
     )
 

@@ -237,8 +237,17 @@ class ActionProcess:
             return Step(event=AttemptEvent.MACHINE_LEAVES)
         if ended.exit_code != 0:
             foreign = await self._foreign() if verdict.not_executable(ended.exit_code, tail) else ""
-            with_engine = isinstance(come, Ended) and await self._engine_ended(away)
-            return self.failed(verdict.failed(ended, told, tail, with_engine=with_engine, foreign=foreign), kind)
+            is_over = isinstance(come, Ended)
+            remembered = await self._remembered() if is_over else ()
+            outcome = verdict.failed(
+                ended,
+                told,
+                tail,
+                with_engine=is_over and verdict.engine_ended_it(remembered, engine_was_away=away),
+                told_to_kill=verdict.engine_was_told_to_kill(remembered),
+                foreign=foreign,
+            )
+            return self.failed(outcome, kind)
         try:
             await self.keep_data()
         except (Invalid, TooLarge) as error:
@@ -248,15 +257,14 @@ class ActionProcess:
             _log.warning("the data is not wanted: %s", error, extra={"action": "data.stale"})
         return self._held_or(AttemptEvent.SUCCEEDS, verdict.succeeded(told, tail), kind)
 
-    async def _engine_ended(self, engine_was_away: bool) -> bool:
-        """Whether the engine ended when the container did, which is over."""
+    async def _remembered(self) -> tuple[str, ...] | None:
+        """What the engine remembers of the container, which is over; None where no engine answers."""
 
         async def ask() -> tuple[str, ...]:
             container = await self._containers.found(ACTION)
             return await self._machine.runtime.remembered(container.id) if container is not None else ()
 
-        remembered = await self.if_engine_answers(ask)
-        return verdict.engine_ended_it(remembered, engine_was_away=engine_was_away)
+        return await self.if_engine_answers(ask)
 
     async def _foreign(self) -> str:
         """That the image is for another processor than this machine's, if it is and the engine says so."""

@@ -4,7 +4,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from ipaddress import IPv4Address, IPv4Network
 from pathlib import Path
 
@@ -19,7 +19,7 @@ from tinkbox.engine.machines.boot_history import Seen
 from tinkbox.engine.timeline.timeline import Timeline
 from tinkbox.engine.turns import AT_ONCE, Turns
 from tinkbox.engine.workflows.journals import LostWork
-from tinkbox.model.boot import Asker, Stage
+from tinkbox.model.boot import Asker, Silence, Stage
 from tinkbox.model.diagnosis import Gravity, Heard, Rival
 from tinkbox.model.documents.hardware import parse_hardware
 from tinkbox.model.errors import Conflict, NotFound, TooMany, Unavailable
@@ -53,6 +53,7 @@ class World:
         self.osie = [OsieSize(architecture="x86_64", ramdisk=80 << 20)]
         self.firmware_traits = FirmwareTraits()
         self.inventories: dict[str, Inventory] = {}
+        self.inventoried_at: datetime | None = None
         self.turns = Turns(Ledger(EXAMINATIONS, lambda: 0.0))
         self.asking = self.asked_at_once = 0
         self.busy, self.answered = asyncio.Event(), asyncio.Event()
@@ -81,6 +82,9 @@ class World:
     async def inventory(self, machine: str) -> Inventory | None:
         return self.inventories.get(machine)
 
+    async def inventory_at(self, _: str) -> datetime | None:
+        return self.inventoried_at
+
     async def vitals(self) -> Vitals:
         return self.measured
 
@@ -101,6 +105,7 @@ class World:
             ask=self.ask,
             osie=lambda: self.osie,
             inventory=self.inventory,
+            inventory_at=self.inventory_at,
             firmware_traits=lambda _: self.firmware_traits,
             lost=self.lost,
             disk=box.disk.usage,
@@ -112,7 +117,15 @@ class World:
             vitals=self.vitals,
             unkept=lambda: self.unkept,
             work=box.work_in_hand,
-            presence=Presence(self.answers_arp, self.anybody, self.anybody, lambda _: None, box.clock),
+            presence=Presence(
+                self.answers_arp,
+                self.anybody,
+                self.anybody,
+                lambda _: None,
+                lambda _: ("", ""),
+                lambda *_: None,
+                box.clock,
+            ),
             lease_at=lambda _: None,
         )
 
@@ -300,6 +313,8 @@ async def test_what_is_known_of_a_machine_is_taken_along(world: World) -> None:
         architecture="x86_64", processor="", processors=1, memory=512 << 20, firmware="bios"
     )
     assert await world.rules(mac(1)) == [(mac(1), "RamdiskTooLarge"), (mac(1), "DiskNotFound")]
+    world.inventoried_at = world.box.clock() - timedelta(seconds=1)
+    assert await world.rules(mac(1)) == [(mac(1), "RamdiskTooLarge")], "it began another boot since"
 
 
 async def test_where_nobody_can_be_asked_that_is_said(world: World) -> None:
@@ -319,7 +334,7 @@ async def test_a_lost_history_names_its_workflow_and_what_to_type_until_a_person
     (found,) = (await world.examiner.examine(mac(1))).diagnoses
     assert found.rule == "HistoryLost"
     assert f"workflow '{flow}'" in found.evidence
-    assert f"tinkbox workflow takeover {flow} " in found.remedy
+    assert f"`tinkbox workflow takeover {flow}` " in found.remedy
     await box.lost_histories.discard(worker, "ann")
     assert (mac(1), "HistoryLost") not in await world.rules(mac(1))
 
@@ -349,7 +364,7 @@ async def test_a_fault_of_the_appliance_is_the_first_line_wherever_the_machine_i
         of_flow, *_ = (await examiner.examine_workflow(flow)).diagnoses
         state = await examiner.diagnosis_of(flow)
         assert state is not None
-        return {first.cause, of_flow.cause, state.cause, rounds.of_machines()[mac(1)].cause, rounds.cause(flow)}
+        return {first.cause, of_flow.cause, state.cause, rounds.of_machines()[mac(1)].cause, rounds.cause(flow, None)}
 
     still = {"Its boot stands still: the last that was seen of it is that it asked for an address."}
     assert await told() == still
@@ -394,3 +409,126 @@ async def test_questions_that_our_own_interface_kept_from_us_are_not_blamed_on_t
     assert "SpanningTree" in [each.rule for each in (await world.examiner.examine(mac(1))).diagnoses], (
         "who never was deaf"
     )
+
+
+def goes_on_after(world: World, rule: str) -> None:
+    """Machine 1 shows what the rule is about, and goes on."""
+    saw = world.box.machines.progress.saw
+    world.asks(mac(1))
+    if rule == "UserDataByAddress":
+        saw(mac(1), Stage.METADATA, "user-data", refused="yes")
+        saw(mac(1), Stage.METADATA, "meta-data")
+    elif rule == "ScriptRefused":
+        saw(mac(1), Stage.SCRIPT_REFUSED, why=Silence.ELSEWHERE.value, address="172.30.0.77", own="172.30.0.21")
+        saw(mac(1), Stage.METADATA, "user-data")
+    else:
+        saw(mac(1), Stage.STILL_THERE)
+        saw(mac(1), Stage.OFFERED)
+        saw(mac(1), Stage.WORKER)
+
+
+@pytest.mark.parametrize("rule", ["UserDataByAddress", "ScriptRefused", "AskedInItsName"])
+async def test_rounds_tell_what_an_examination_tells_whatever_the_machine_did_since(world: World, rule: str) -> None:
+    await world.box.machine(1)
+    examiner = world.examiner
+    goes_on_after(world, rule)
+    for _ in range(3):
+        assert rule in [each.rule for each in await examiner.round()]
+        assert (mac(1), rule) in await world.rules()
+        world.box.clock.forward(5)
+
+
+async def test_what_is_told_for_a_day_outlasts_a_boot_and_a_restart_of_the_appliance(world: World) -> None:
+    box, _ = world.box, await world.box.machine(1)
+    examiner = world.examiner
+
+    async def told() -> list[str]:
+        return [each.rule for each in await examiner.round()]
+
+    goes_on_after(world, "AskedInItsName")
+    assert await told() == ["AskedInItsName"]
+    box.clock.forward(3600)
+    world.asks(mac(1))
+    box.machines.progress.saw(mac(1), Stage.OFFERED)
+    box.machines.progress.saw(mac(1), Stage.WORKER)
+    assert await told() == ["AskedInItsName"]
+    box.clock.forward(5)
+    world.premises = replace(world.premises, since=box.clock())
+    examiner = world.examiner
+    assert await told() == ["AskedInItsName"]
+    box.clock.forward(86_400)
+    assert await told() == []
+
+
+async def test_a_timeline_in_which_nothing_is_found_is_read_again_only_when_it_goes_on(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[MacAddress] = []
+    of = type(world.box.machines.timeline).of
+
+    async def noted(timeline: Timeline, *macs: MacAddress) -> list[Sighting]:
+        read.extend(macs)
+        return await of(timeline, *macs)
+
+    monkeypatch.setattr(Timeline, "of", noted)
+    box, examiner = world.box, world.examiner
+    for number in (1, 2):
+        await box.machine(number)
+        world.asks(mac(number))
+        box.machines.progress.saw(mac(number), Stage.OFFERED)
+    box.machines.progress.saw(mac(1), Stage.STEP_FAILED, step="another", why="another error")
+    box.machines.progress.saw(mac(1), Stage.WORKER)
+    box.machines.progress.saw(mac(2), Stage.WORKER)
+    for _ in range(2):
+        assert await examiner.round() == ()
+    assert read == [mac(1)], "of the other nothing unusual was seen"
+    box.machines.progress.saw(mac(1), Stage.INVENTORY)
+    for _ in range(2):
+        assert await examiner.round() == ()
+    assert read == [mac(1), mac(1)]
+    world.premises = replace(world.premises, since=box.clock() + timedelta(seconds=1))
+    examiner = world.examiner
+    for _ in range(2):
+        assert await examiner.round() == ()
+    assert sorted(read[2:]) == [mac(1), mac(2)], "what the appliance knew before its start, once"
+
+
+async def test_of_very_many_machines_in_trouble_one_that_goes_on_is_told_of_when_it_was_read_again(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tinkbox.engine.doctor.examiner.FULL_LOOKS", 1)
+    for number in (1, 2):
+        await world.box.machine(number)
+        await world.box.workflow(device_1=number)
+        world.asks(mac(number))
+        world.box.machines.progress.saw(mac(number), Stage.SCRIPT)
+    examiner = world.examiner
+    world.box.clock.forward(90)
+    for _ in range(2):
+        found = await examiner.round()
+    assert {each.machine for each in found} == {mac(1), mac(2)}
+    for number in (1, 2):
+        world.box.machines.progress.saw(mac(number), Stage.WORKER)
+    assert await examiner.round() == ()
+
+
+async def test_rounds_count_all_unknown_machines_as_an_examination_does_for_a_day(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tinkbox.engine.doctor.examiner.FULL_LOOKS", 1)
+    monkeypatch.setattr("tinkbox.engine.doctor.examiner.UNKNOWN_LOOKS", 2)
+    await world.box.machine(1)
+    strangers = [f"08:00:27:00:01:{number:02x}" for number in range(5)]
+    for each in strangers:
+        world.asks(MacAddress(each))
+        world.box.machines.progress.saw(MacAddress(each), Stage.IGNORED, why=Silence.UNKNOWN.value)
+    world.asks(mac(1))
+    world.box.machines.progress.saw(mac(1), Stage.IGNORED, why=Silence.NOT_PERMITTED.value)
+    examiner = world.examiner
+    first, _, third = [[each.rule for each in await examiner.round()] for _ in range(3)]
+    assert sorted(first) == ["NotKnown", "NotKnown", "NotPermitted"], "unknown machines take no turn from a known one"
+    assert sorted(third) == [*["NotKnown"] * 5, "NotPermitted"]
+    world.box.clock.forward(3600)
+    anew = sorted((each.machine, each.rule) for each in await examiner.round())
+    assert anew == sorted(await world.rules())
+    assert len(anew) == 6

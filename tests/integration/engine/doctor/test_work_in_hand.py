@@ -12,6 +12,7 @@ from tests.integration.engine.doctor.test_examiner import World
 from tinkbox import __version__
 from tinkbox.engine.doctor.doctor import work_rules
 from tinkbox.engine.doctor.examiner import FULL_LOOKS
+from tinkbox.engine.doctor.rounds import Rounds
 from tinkbox.engine.doctor.rules.kernel import MOST_DISKS
 from tinkbox.engine.timeline.syslog import LINES_READ
 from tinkbox.model.boot import Stage
@@ -164,7 +165,7 @@ async def test_a_running_action_of_which_the_disk_keeps_nothing_says_so_and_a_wa
     wrong = await world.examiner.diagnosis_of(running)
     assert wrong is not None
     assert (wrong.rule, wrong.workflow) == ("OutputNotKept", running)
-    assert "is not kept: the appliance's disk refuses it since " in wrong.cause
+    assert "is not kept: the appliance cannot write it since " in wrong.cause
     assert await told(world, running) == [("OutputNotKept", Gravity.FAULT)]
     assert await told(world, pending) == [("Waiting", Gravity.HARMLESS)]
 
@@ -567,3 +568,53 @@ async def test_a_failed_action_that_reached_nothing_has_the_gateway_of_its_machi
     first = await world.examiner.diagnosis_of(flow)
     assert first is not None
     assert first.rule == "GatewayAway"
+
+
+async def test_a_failure_has_the_diagnosis_that_was_found_since_its_action_began_and_no_earlier_one(
+    world: World,
+) -> None:
+    box, worker, examiner = world.box, await world.box.machine(1), world.examiner
+    rounds = Rounds(examiner.round, examiner.listen, box.store, box.wakeups, box.clock)
+    box.cause = rounds.cause
+    digest = box.registry.pop("hello-world")
+    flow = await box.workflow()
+    await box.session(worker)
+
+    async def diagnoses() -> list[object]:
+        events = await box.workflows.events(flow)
+        return [each.data.get("diagnosis") for each in events if each.kind == "action.failed"]
+
+    await rounds.round()
+    assert "cannot have an image that it needs" in rounds.cause(flow, None)
+    box.clock.forward(1)
+    box.registry["hello-world"] = digest
+    offer = await box.offer(worker)
+    assert offer is not None
+    box.clock.forward(1)
+    await box.report(worker, offer, State.FAILED, reason=Reason.NON_ZERO_EXIT, message="exit code 3")
+    assert await diagnoses() == [None]
+    await box.workflows.retry(flow)
+    offer = await box.offer(worker)
+    assert offer is not None
+    box.clock.forward(20)
+    box.attempts.engine_is_away(worker, 10)
+    await rounds.round()
+    await box.report(worker, offer, State.FAILED, reason=Reason.ENGINE_GONE)
+    _, told = await diagnoses()
+    assert "does not answer for 0:10" in str(told)
+
+
+async def test_a_deadline_has_no_diagnosis_of_before_its_action_began(world: World) -> None:
+    box, worker, examiner = world.box, await world.box.machine(1), world.examiner
+    rounds = Rounds(examiner.round, examiner.listen, box.store, box.wakeups, box.clock)
+    box.cause = rounds.cause
+    del box.registry["hello-world"]
+    flow = await box.workflow()
+    await box.session(worker)
+    await rounds.round()
+    box.clock.forward(1)
+    assert await box.offer(worker) is not None
+    box.clock.forward(3600)
+    await box.deadlines.look()
+    (ended,) = [each for each in await box.workflows.events(flow) if each.kind == "workflow.timeout"]
+    assert "diagnosis" not in ended.data

@@ -227,7 +227,7 @@ async def test_canceling_what_only_waits_decides_nothing_about_what_its_machine_
     await told(box, worker, entry(1, first, 0, "one", DONE), entry(2, first, 1, "two"))
     behind = await box.workflow(RETRIES)
     for refused in (box.workflows.retry(behind, who="ann"), box.lost_histories.take_over(behind, "ann")):
-        with pytest.raises(Conflict, match=f"workflow {behind} waits .* tinkbox workflow takeover {first} "):
+        with pytest.raises(Conflict, match=f"workflow {behind} waits .* `tinkbox workflow takeover {first}` "):
             await refused
     await box.workflows.cancel(behind, "ann")
     assert (await box.workflows.get(behind)).state is State.CANCELED
@@ -301,7 +301,7 @@ async def test_the_hint_names_the_workflow_that_waits(box: Appliance, worker: st
     (lost,) = await box.lost_histories.all()
     assert lost.workflows == (flow,)
     for verb in ("takeover", "retry", "cancel"):
-        assert f"tinkbox workflow {verb} {flow} " in lost.hint
+        assert f"`tinkbox workflow {verb} {flow}` " in lost.hint
     (waiting,) = (await box.overview.snapshot("1")).workflows
     assert waiting.failure is not None
     assert waiting.failure.hint == lost.hint
@@ -314,7 +314,7 @@ async def test_the_hint_for_an_unknown_workflow_is_only_to_discard(box: Applianc
     await told(box, worker, entry(1, "forgotten", 0, "one"))
     (lost,) = await box.lost_histories.all()
     assert lost.workflows == ()
-    assert lost.hint.startswith(f"tinkbox hardware discard-history {mac(1)} ")
+    assert lost.hint.startswith(f"`tinkbox hardware discard-history {mac(1)}` ")
     assert "tinkbox workflow" not in lost.hint
 
 
@@ -340,7 +340,7 @@ async def test_work_after_a_failure_shows_before_a_retry(box: Appliance, worker:
     assert (await states(box, flow))[0] is State.FAILED
     (lost,) = await box.lost_histories.of_workflow(flow)
     for command in (
-        f"workflow takeover {flow} ", f"hardware discard-history {mac(1)} ",
+        f"workflow takeover {flow}` ", f"hardware discard-history {mac(1)}` ",
     ):  # fmt: skip
         assert f"tinkbox {command}" in lost.hint
     assert "cancel" not in lost.hint  # it is over

@@ -123,3 +123,37 @@ async def test_a_question_of_another_appliance_is_no_machine() -> None:
         bench.say(FIRMWARE)
         await bench.hear()
         assert {mac for mac, *_ in bench.lab.seen} == {FIRMWARE.mac}
+
+
+def test_one_that_does_not_answer_two_questions_in_a_row_is_there_no_more() -> None:
+    clock = Clock()
+    others = OtherAppliances(clock, own=frozenset)
+
+    def ask(*, answered: bool = False, together: int = 1) -> None:
+        clock.now += timedelta(seconds=10)
+        begun = clock.now
+        clock.now += timedelta(seconds=5)
+        if answered:
+            others.hear(OTHER, "lab")
+        for _ in range(together):
+            others.asked(["lab", "rack"], begun)
+
+    others.hear(OTHER, "lab")
+    ask(together=3)  # three people ask at once
+    assert [each.unanswered for each in others.all()] == [clock.now]
+    ask(answered=True)
+    assert [each.unanswered for each in others.all()] == [None]
+    ask()
+    assert others.all()
+    ask()
+    assert others.all() == ()
+
+
+def test_a_question_on_another_interface_says_nothing_of_it() -> None:
+    clock = Clock()
+    others = OtherAppliances(clock, own=frozenset)
+    others.hear(OTHER, "lab")
+    for _ in range(3):
+        clock.now += timedelta(seconds=10)
+        others.asked(["rack"], clock.now)
+    assert [each.unanswered for each in others.all()] == [None]

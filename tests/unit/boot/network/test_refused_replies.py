@@ -33,7 +33,7 @@ def test_refused_replies_are_counted_until_the_last_one_goes_out() -> None:
         refusals.note("lab", "DHCP", REFUSED, to, line.again)
     (told,) = refusals.look()
     assert (told.interface, told.what, told.times, told.to) == ("lab", "DHCP", 2, "172.30.0.6")
-    assert told.error == "Operation not permitted"
+    assert (told.error, told.targets) == ("Operation not permitted", ("172.30.0.5", "172.30.0.6"))
     line.error = None
     assert refusals.look() == ()
 

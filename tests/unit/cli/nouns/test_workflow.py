@@ -325,13 +325,13 @@ def test_what_was_canceled_behind_its_last_action_has_none_to_resume(
 
 
 def test_what_helps_after_a_failure_can_be_typed(tinkbox: Tinkbox, workflows: FakeAppliance) -> None:
-    failed = {**FAILED, "message": "too small", "hint": "tinkbox workflow retry WORKFLOW runs it again"}
+    failed = {**FAILED, "message": "too small", "hint": "`tinkbox workflow retry WORKFLOW` runs it again"}
     workflows.answers[f"GET /v1/workflows/{WORKFLOW_ID}/state"] = failed
     assert tinkbox("workflow", "state", WORKFLOW_ID).out.splitlines()[6:] == [
         "Failed Attempts:  3 of 3",
         "Reason:           DiskTooSmall",
         "Message:          too small",
-        "Hint:             tinkbox workflow retry a8984b09 runs it again",
+        "Hint:             `tinkbox workflow retry a8984b09` runs it again",
         "Exit Code:        3",
         "Last Output:      looking at /dev/sda",
         "                   [31mtoo small",
@@ -365,6 +365,29 @@ def test_a_hint_that_stands_below_with_its_key_is_not_told_twice(tinkbox: Tinkbo
     printed = tinkbox("workflow", "state", WORKFLOW_ID).out
     assert printed.count("workflow logs") == 1
     assert "Hint:" not in printed
+
+
+def test_it_is_not_told_twice_with_the_folder_of_the_appliance(
+    tinkbox: Tinkbox, workflows: FakeAppliance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in (connection, state):
+        monkeypatch.setattr(module, "called_as", lambda _: "tinkbox --data /a")
+    told = {**FAILED, "message": "exit code 3", "hint": Reason.NON_ZERO_EXIT.hint}
+    workflows.answers[f"GET /v1/workflows/{WORKFLOW_ID}/state"] = told
+    assert tinkbox("workflow", "state", WORKFLOW_ID).out.count("workflow logs") == 1
+
+
+def test_of_an_action_that_never_ran_no_output_is_offered(tinkbox: Tinkbox, workflows: FakeAppliance) -> None:
+    not_found = {**FAILED, "reason": "ImageNotFound", "hint": Reason.IMAGE_NOT_FOUND.hint}
+    never_began = {**FAILED, "current_action_state": "PENDING"}
+    for stands in (not_found, never_began):
+        workflows.answers[f"GET /v1/workflows/{WORKFLOW_ID}/state"] = stands
+        printed = tinkbox("workflow", "state", WORKFLOW_ID).out
+        assert "workflow logs" not in printed
+        assert (
+            printed.splitlines()[-1]
+            == "What Next:        tinkbox workflow retry a8984b09: once more from this action on"
+        )
 
 
 def test_a_failed_attempt_that_is_held_counts_as_failed(tinkbox: Tinkbox, workflows: FakeAppliance) -> None:
@@ -408,12 +431,12 @@ def test_the_lines_to_type_reach_the_same_appliance(
 ) -> None:
     for module in (connection, state):
         monkeypatch.setattr(module, "called_as", lambda _: "tinkbox --data /a")
-    failed = {**FAILED, "hint": "tinkbox workflow retry WORKFLOW runs it again"}
+    failed = {**FAILED, "hint": "`tinkbox workflow retry WORKFLOW` runs it again"}
     workflows.answers[f"GET /v1/workflows/{WORKFLOW_ID}/state"] = failed
     lines = tinkbox("workflow", "state", WORKFLOW_ID).out.splitlines()
     typed = [line.split("tinkbox ")[1].rpartition("  ")[2] for line in lines if "tinkbox " in line]
     assert typed == [
-        "--data /a workflow retry a8984b09 runs it again",
+        "--data /a workflow retry a8984b09` runs it again",
         "--data /a workflow logs a8984b09: what it printed",
         "--data /a workflow retry a8984b09: once more from this action on",
     ]

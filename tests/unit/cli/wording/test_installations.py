@@ -116,5 +116,10 @@ def test_the_end_of_a_failure_is_why_and_what_helps() -> None:
     assert failed.endswith("once more: tinkbox workflow retry 01234567 --from image, then reset node7")
     full = refusal_of("node7", "0123456789", {**state, "reason": "DiskNotEmpty"}, "tinkbox")[-1]
     assert full.endswith("once more: tinkbox workflow retry 01234567 --confirm-wipe")
+    silent = {**state, "hint": "`tinkbox workflow retry WORKFLOW`", "current_action_state": "PENDING"}
+    assert refusal_of("node7", "0123456789", silent, "tinkbox")[1:] == [
+        "what to do: `tinkbox workflow retry 01234567`",
+        "once more: tinkbox workflow retry 01234567",
+    ]
     bare = {**state, "current_task": "", "current_action": "", "reason": "", "message": "", "hint": ""}
     assert refusal_of("node7", "0123456789", bare, "tinkbox")[0] == "node7: the workflow: failed"

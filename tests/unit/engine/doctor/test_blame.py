@@ -36,6 +36,7 @@ AWAY = replace(UP, interface="eth2", present=False)
 LOADED = [asked(0), *answered(1), fetched(3)]
 SCRIPTED = [*LOADED, asked(5, Asker.IPXE), *answered(6), seen(7, Stage.SCRIPT)]
 SENT = [*SCRIPTED, seen(8, Stage.KERNEL), seen(9, Stage.RAMDISK)]
+STORIES: dict[str, list[Sighting]] = {"never": [], "loaded": LOADED, "scripted": SCRIPTED}
 KERNEL = DamagedFile(path="/data/osie/x86_64/vmlinuz", how="it is missing")
 
 
@@ -87,7 +88,7 @@ def test_a_machine_without_a_symptom_is_told_nothing_of_the_appliances_faults() 
 def test_a_loop_is_told_behind_the_fault_that_causes_it_with_how_it_goes_on() -> None:
     vain = [
         each for begin in (0, 60, 120) for each in (asked(begin), *answered(begin + 1), seen(begin + 7, Stage.SCRIPT))
-    ]
+    ] + [asked(180)]
     (alone,) = beside(vitals(), *vain, after=0)
     assert alone.rule == "BootLoop"
     found = beside(vitals(damaged_osie=(KERNEL,)), *vain, after=0)
@@ -179,6 +180,14 @@ def test_replies_and_addresses_that_others_take_are_blamed_on_their_interface() 
         (HostVitals(taken=(taken,)), "AddressTaken"),
     ):
         assert rules(beside(vitals(host=host), asked(0), seen(1, Stage.OFFERED))) == [told]
+    other = HostVitals(refused_replies=(replace(refused, to="172.30.0.60"),))
+    assert rules(beside(vitals(host=other), asked(0), seen(1, Stage.OFFERED))) == ["Stalled"], (
+        "refused to another machine"
+    )
+    behind = HostVitals(refused_replies=(replace(refused, to="172.30.0.2"),))
+    assert rules(beside(vitals(host=behind), asked(0, relay="172.30.0.2"), seen(1, Stage.OFFERED))) == [
+        "RepliesRefused"
+    ]
     link = LinkSettings(interface="eth1", networks=frozenset({NEAR.network}), mtu=1500)
     stray = StrayRoute(
         interface="eth1", ours=UP.address, network=NEAR.network, address=IPv4Address("172.30.0.21"), through="tun0"
@@ -339,3 +348,48 @@ def test_folders_that_cannot_be_used_now_are_not_blamed_for_a_failure_of_then() 
     own = faults(appliance(vitals=vitals(registry="the folder is gone")))
     found = diagnose(replace(case(after=60), mac=MAC, work=NOT_FETCHED, faults=own), work_rules())
     assert rules(found) == ["WorkflowFailed"]
+
+
+@pytest.mark.parametrize(
+    ("began", "waited", "told"),
+    [
+        (None, 1200, "AddressTaken"),
+        (1230, 1200, "AddressTaken"),
+        (1186, 1200, "AddressTaken"),
+        (14, 1200, "NeverSeen"),
+        (14, 360, "NeverSeen"),
+    ],
+)
+@pytest.mark.parametrize("heard", [False, True])
+def test_a_machine_that_is_waited_for_in_vain_for_longer_than_a_fault_lasts_is_told_so(
+    began: int | None, waited: int, told: str, heard: bool
+) -> None:
+    """`began` and `waited` are seconds before now."""
+    now = BEGIN + timedelta(hours=1)
+    host = HostVitals(
+        taken=(TakenAddress(interface="eth1", address=IPv4Address("172.30.0.1"), mac="00:25:90:00:00:09"),)
+    )
+    own = faults(appliance(vitals=vitals(host=host)))
+    since = now - timedelta(seconds=began) if began is not None else None
+    dated = tuple(replace(each, stops=replace(each.stops, since=since)) for each in own)
+    waiting = case(*(LOADED if heard else []), faults=dated, waited_since=now - timedelta(seconds=waited))
+    waiting = replace(waiting, now=now, heard_at=BEGIN if heard else None)
+    found = first_line(diagnose(waiting))
+    assert found is not None
+    assert found.rule == told
+
+
+def test_an_osie_that_is_gone_does_not_hide_that_a_machine_stands_still_where_it_needs_none_yet() -> None:
+    for lacks in ({"osie": ()}, {"osie": (), "osie_trouble": "it is damaged"}):
+        own = faults(appliance(**lacks))
+        told = {name: rules(diagnose(case(*story, after=300, faults=own, **lacks))) for name, story in STORIES.items()}
+        assert told == {"never": ["NoOsie", "NeverSeen"], "loaded": ["NoOsie", "SilentLoader"], "scripted": ["NoOsie"]}
+
+
+def test_an_osie_that_was_there_when_the_machine_stopped_is_not_why_it_did() -> None:
+    lacks = {"osie": (), "surveyed": True}
+    for began, told in ((None, "NoOsie"), (30, "NoOsie"), (100, "Stalled")):
+        since = BEGIN + timedelta(seconds=began) if began is not None else None
+        own = faults(appliance(**lacks))
+        dated = tuple(replace(each, stops=replace(each.stops, since=since)) for each in own)
+        assert rules(diagnose(case(*SCRIPTED, after=300, faults=dated, **lacks))) == [told]

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tinkbox.model.command_lines import not_ours
 from tinkbox.model.errors import Invalid
 from tinkbox.model.reasons import MAX_REASON
 from tinkbox.model.services import (
@@ -63,7 +64,7 @@ SERVICES = st.builds(
 )
 STANDINGS = st.builds(
     Standing, run=TEXT, phase=st.sampled_from(Phase), restarts=NUMBERS, exit_code=st.none() | NUMBERS, signal=TEXT,
-    reason=TEXT, message=TEXT, tail=TEXTS, address=TEXT, ports=PORTS,
+    reason=TEXT, message=TEXT.map(not_ours), tail=TEXTS, address=TEXT, ports=PORTS,
 )  # fmt: skip
 WANTED = st.builds(
     WantedService, run=TEXT, workflow_id=TEXT, service=SERVICES, restarts=NUMBERS, phase=st.sampled_from(Phase),

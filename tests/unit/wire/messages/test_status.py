@@ -114,6 +114,13 @@ def test_a_view_of_before_there_was_progress_is_told_of_none_where_there_is_none
     assert decode_snapshot(text) == silent
 
 
+def test_what_makes_room_is_told_to_those_who_ask_for_changes_alone() -> None:
+    disk = DiskLine(free=1, nearly_full=True, database=2, stored=(), remedy="delete workflows")
+    told = replace(CHANGES, disk=disk)
+    assert decode_snapshot(encoded(told)).disk == disk
+    assert decode_snapshot(whole(replace(FULL, disk=disk))).disk == replace(disk, remedy="")
+
+
 def test_what_takes_room_travels_unchanged() -> None:
     stored = (StoredLine(kind="output", octets=7, number=2, remedy="delete workflows"),)
     deleted = DeletedLine(workflows=3, octets=9, since=NOW, until=NOW)

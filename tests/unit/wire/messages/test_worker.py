@@ -194,3 +194,5 @@ def test_what_an_action_says_never_looks_like_a_command_of_ours() -> None:
     for each in Reason:
         ours = replace(said, reason=each, hint=each.hint)
         assert worker.outcome_from_document(asdict(ours)).hint == each.hint
+    earlier = replace(said, reason=Reason.NON_ZERO_EXIT, hint="read what it printed: tinkbox workflow logs")
+    assert worker.outcome_from_document(asdict(earlier)).hint == Reason.NON_ZERO_EXIT.hint

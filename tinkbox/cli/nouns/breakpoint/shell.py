@@ -14,6 +14,7 @@ from tinkbox.cli.flags import Verbs, add_verb, assignment
 from tinkbox.cli.output.formats import Document
 from tinkbox.cli.output.printable import clean
 from tinkbox.cli.wording.holds import HELD, being_carried_out, ended, full_name, until
+from tinkbox.model.command_lines import about, typable
 from tinkbox.model.errors import Invalid, Refusal, Unavailable
 from tinkbox.model.key_kinds import KeyKind, ToChange, typed_for
 from tinkbox.model.shells import ShellEnd
@@ -150,7 +151,8 @@ def banner(standing: Document, machine: str, program: str) -> Iterator[str]:
     outcome = hold["outcome"] or {"message": "", "hint": "", "tail": ()}
     yield f"{full_name(hold)} of {standing['name']} ({workflow}) on {machine} is held {HELD[hold['kind']]}"
     yield f"  ended   {ended(hold['outcome'])}"
-    yield from (f"          {line}" for text in (outcome["message"], outcome["hint"]) for line in text.splitlines())
+    hint = typable(about(outcome["hint"], workflow=workflow, machine=machine), program)
+    yield from (f"          {line}" for text in (outcome["message"], hint) for line in text.splitlines())
     yield from (f"        | {line}" for line in outcome["tail"][-TAIL:])
     yield f"  until   {until(hold)}"
     if hold["verdicts"]:

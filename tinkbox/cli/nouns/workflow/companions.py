@@ -10,6 +10,7 @@ from tinkbox.cli.called_as import called_as
 from tinkbox.cli.output.formats import Document, short
 from tinkbox.cli.output.printable import clean, moment, now
 from tinkbox.cli.output.progress_line import ProgressLine
+from tinkbox.cli.wording.hints import hint_of, may_have_printed
 from tinkbox.model.actions.progress import Progress, in_words
 from tinkbox.model.breakpoint import VERDICTS, Kind
 from tinkbox.model.errors import NotFound
@@ -87,10 +88,11 @@ class Companions:
 
     def _helping(self, state: Document) -> Iterator[str]:
         key = short(self._workflow_id)
-        if state["hint"]:
-            yield f"    what to do:       {state['hint'].replace('WORKFLOW', key)}"
+        if hint := hint_of(state, self._workflow_id):
+            yield f"    what to do:       {hint}"
         yield f"    where it stands:  {self._program} workflow state {key}"
-        yield f"    what it printed:  {self._program} workflow logs {key}"
+        if may_have_printed(state, self._program):
+            yield f"    what it printed:  {self._program} workflow logs {key}"
         yield f"    once more:        {self._program} workflow retry {key}"
 
     async def _look_at(self, machine: Document) -> None:

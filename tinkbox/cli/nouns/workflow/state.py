@@ -1,7 +1,6 @@
 """`tinkbox workflow state`: where a workflow stands."""
 
 import argparse
-import re
 import shlex
 import sys
 import textwrap
@@ -12,8 +11,10 @@ from tinkbox.cli.flags import Verbs, add_listing, add_verb
 from tinkbox.cli.output.changes import show_each
 from tinkbox.cli.output.formats import Column, Document, fields, for_people, names_one, short, show
 from tinkbox.cli.wording.events import ACTION_STATES
+from tinkbox.cli.wording.hints import hint_of, may_have_printed
 from tinkbox.cli.wording.holds import decided_fields, held_fields
 from tinkbox.model.actions.progress import Progress, in_words
+from tinkbox.model.command_lines import typable
 from tinkbox.model.key_kinds import KeyKind
 from tinkbox.model.reasons import Reason
 from tinkbox.model.workflow import FINAL, State
@@ -21,8 +22,6 @@ from tinkbox.wire.messages.named_machines import machine_name
 
 WIDTH = 100
 TOLD_ABOVE = "WorkflowFailed"  # the doctor's rule that says no more than the workflow itself
-# What stands for a workflow in hints; here it is one that can be typed.
-PLACEHOLDER = re.compile(r"\bWORKFLOW\b")
 RETRY = "workflow retry"
 
 
@@ -61,7 +60,8 @@ def _as_2020(stands: Document, program: str) -> Iterator[tuple[str, object]]:
     if far := stands.get("action_progress"):
         yield "Action Progress", in_words(Progress(**far))
     yield from held_fields(stands["held"], program) if stands["held"] else ()
-    yield from _explained(stands, stands["failures"], WIDTH)
+    hint = hint_of(stands, stands["workflow_id"])
+    yield from _explained({**stands, "hint": hint}, stands["failures"], WIDTH)
 
 
 def _told(stands: Document, program: str) -> Iterator[tuple[str, object]]:
@@ -84,10 +84,9 @@ def _told(stands: Document, program: str) -> Iterator[tuple[str, object]]:
     refused = "overtaken" in stands and RETRY in stands["hint"]
     over = stands["state"] in FINAL and stands["state"] != State.SUCCESS
     # Below stands the same command with its key.
-    twice = over and stands["hint"] == Reason.NON_ZERO_EXIT.hint
-    hint = "" if refused or twice or stands["state"] == State.STOPPING else stands["hint"]
-    explained = _explained({**stands, "hint": hint}, failed, sys.maxsize)
-    yield from (_keyed(each, identity) for each in explained)
+    twice = over and stands["hint"] == typable(Reason.NON_ZERO_EXIT.hint, program)
+    hint = "" if refused or twice or stands["state"] == State.STOPPING else hint_of(stands, identity)
+    yield from _explained({**stands, "hint": hint}, failed, sys.maxsize)
     key = short(identity)
     found = stands.get("diagnosis")
     if found and found["rule"] != TOLD_ABOVE:
@@ -96,17 +95,21 @@ def _told(stands: Document, program: str) -> Iterator[tuple[str, object]]:
     if stands["state"] == State.STOPPING:
         yield "What Next", f"{program} workflow cancel --force {key}: ends it if its machine is off"
     if over:
-        yield "What Next", f"{program} workflow logs {key}: what it printed"
-        if later := stands.get("overtaken"):
-            yield _keyed(("", f"not to be retried: {later}"), identity)
-        elif stands["actions_done"] < stands["actions_total"]:
-            yield "", f"{program} workflow retry {key}: once more from this action on"
-        else:
-            again = shlex.quote(f"{stands['current_task']}/{stands['current_action']}")
-            yield (
-                "",
-                f"{program} workflow retry {key} --from {again}: every action is done; this runs the last one again",
-            )
+        yield from _block("What Next", ([each] for each in _next(stands, program)))
+
+
+def _next(stands: Document, program: str) -> Iterator[str]:
+    """What a person may type about a workflow that ended badly."""
+    key = short(stands["workflow_id"])
+    if may_have_printed(stands, program):
+        yield f"{program} workflow logs {key}: what it printed"
+    if later := stands.get("overtaken"):
+        yield f"not to be retried: {later}"
+    elif stands["actions_done"] < stands["actions_total"]:
+        yield f"{program} workflow retry {key}: once more from this action on"
+    else:
+        again = shlex.quote(f"{stands['current_task']}/{stands['current_action']}")
+        yield f"{program} workflow retry {key} --from {again}: every action is done; this runs the last one again"
 
 
 def _hold(stands: Document, program: str) -> Iterator[tuple[str, object]]:
@@ -130,9 +133,9 @@ def _action_state(stands: Document) -> str:
 
 
 def _keyed(field: tuple[str, object], identity: str) -> tuple[str, object]:
-    """A field with the workflow's id where its text says WORKFLOW."""
+    """A field of a hold with the workflow's id where its text says WORKFLOW."""
     title, value = field
-    return title, PLACEHOLDER.sub(short(identity), str(value))
+    return title, str(value).replace("WORKFLOW", short(identity)) if title == "Verdicts" else value
 
 
 def _explained(stands: Document, failed: int, width: int) -> Iterator[tuple[str, object]]:

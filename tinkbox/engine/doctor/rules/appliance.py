@@ -11,7 +11,7 @@ from tinkbox.model.diagnosis import Gravity
 from tinkbox.model.duration import show_duration
 from tinkbox.model.sizes import show_size
 from tinkbox.model.text import counted, one_line
-from tinkbox.model.vitals import AGREES, Attachment, Memory
+from tinkbox.model.vitals import AGREES, Attachment, DamagedFile, Memory
 
 # Lines of evidence of one finding; the rest is counted.
 _MOST: Final = 8
@@ -20,6 +20,7 @@ _LONGEST: Final = 300  # letters of what others say
 # Less available memory is little, of a host with much of it and with little; half of it is a fault.
 _LITTLE_MEMORY: Final = 256 << 20
 _LITTLE_SHARE: Final = 20
+_DESCRIPTION: Final = "osie.json"
 _FAR_OFF: Final = timedelta(minutes=5)
 
 
@@ -92,6 +93,26 @@ def address_missing(case: Case) -> Iterator[Finding]:
             )
 
 
+def arp_silent(case: Case) -> Iterator[Finding]:
+    """A provisioning interface on which the host answers no ARP: what is sent to all arrives, and nothing that is sent to us."""
+    for each in _attachments(case):
+        if each.silent_arp:
+            name = each.silent_arp.split()[0] if each.silent_arp.startswith("net.") else ""
+            mend = (
+                f"`sysctl -w {name}=0`, and take it out of /etc/sysctl.d"
+                if name
+                else f"`ip link set {each.interface} arp on`"
+            )
+            yield Finding(
+                gravity=Gravity.FAULT,
+                cause=f"This host answers no ARP on {each.interface}: machines get an address, and reach neither TFTP nor HTTP.",
+                evidence=(f"{moment(case.now)} {each.silent_arp}",),
+                remedy=f"{mend}. Load balancers (LVS) and VPNs set that.",
+                subject=each.interface,
+                stops=Stops(duties=REACHING - {Duty.DHCP}, interface=each.interface),
+            )
+
+
 def no_carrier(case: Case) -> Iterator[Finding]:
     """A provisioning interface without a link."""
     for each in _attachments(case):
@@ -128,9 +149,9 @@ def port_unheard(case: Case) -> Iterator[Finding]:
                 f"{moment(each.since)} to {moment(each.until)} {each.frames} packets for port {each.port} came in on {each.interface}",
                 "nothing was delivered to tinkbox since, which listens there",
             ),
-            remedy=f"`sudo nft list ruleset` and `sudo iptables-save` show the rules. `sudo iptables -I INPUT -i {each.interface} -p udp "
-            f"--dport {each.port} -j ACCEPT` opens the port; with ufw `sudo ufw allow in on {each.interface} to any port {each.port} proto "
-            "udp`, with firewalld `sudo firewall-cmd --add-service=dhcp`. Open UDP 69 and TCP 80 as well.",
+            remedy=f"`nft list ruleset` and `iptables-save` show the rules. `iptables -I INPUT -i {each.interface} -p udp "
+            f"--dport {each.port} -j ACCEPT` opens the port; with ufw `ufw allow in on {each.interface} to any port {each.port} proto "
+            "udp`, with firewalld `firewall-cmd --add-service=dhcp`. Open UDP 69 and TCP 80 as well.",
             subject=f"{each.interface} udp {each.port}",
             stops=Stops(duties=frozenset({Duty.DHCP}), interface=each.interface),
         )
@@ -237,6 +258,9 @@ def osie_damaged(case: Case) -> Iterator[Finding]:
         own = [each for each in files if str(PurePath(each.path).parent) == folder]
         names = ", ".join(PurePath(each.path).name for each in own)
         architecture = PurePath(folder).name
+        if [PurePath(each.path).name for each in own] == [_DESCRIPTION]:
+            yield _undescribed(case, own[0], architecture)
+            continue
         yield Finding(
             gravity=Gravity.FAULT,
             cause=f"The OSIE for {architecture} is damaged ({names}): machines that boot it stop, or do what it was not built for.",
@@ -246,6 +270,18 @@ def osie_damaged(case: Case) -> Iterator[Finding]:
             subject=folder,
             stops=Stops(duties=frozenset({Duty.OSIE}), architecture=architecture),
         )
+
+
+def _undescribed(case: Case, missing: DamagedFile, architecture: str) -> Finding:
+    """An OSIE whose files may be whole, which nobody can tell without its description; machines get them all the same."""
+    return Finding(
+        gravity=Gravity.SUSPECT,
+        cause=f"The OSIE for {architecture} has no {_DESCRIPTION}: whether its files are whole, and of which version, is not known.",
+        evidence=(f"{moment(case.now)} {missing.path}: {missing.how}",),
+        remedy=f"Put {missing.path} back from a backup of that folder, or build the OSIE again: `tinkbox osie build --architecture "
+        f"{architecture}`.",
+        subject=str(PurePath(missing.path).parent),
+    )
 
 
 def other_version(case: Case) -> Iterator[Finding]:

@@ -64,6 +64,11 @@ _REMEDIES: Final[Mapping[StepError, str]] = {
     "processor, and whether the machine has 2 GB of memory.",
 }
 _ELSE: Final = "Its screen shows the error; the address beside it explains that."
+_OF_FAULTS: Final = ("OsieDamaged", "NoOsie")
+_SAID_ONLY: Final = (
+    "The appliance lacks no file of its OSIE now, as far as it knows: `tinkbox osie list` shows what there is. Boot the machine again, and "
+    "see whether it says so once more. Another host may have said so in its name."
+)
 _NO_OSIE: Final = "Files of the OSIE are missing on the appliance: `tinkbox osie list` shows what is there, `tinkbox osie build` makes it anew."
 
 
@@ -160,8 +165,17 @@ def _remedy(case: Case, step: Step, error: StepError) -> str:
             return "Correct netboot.osie in its hardware document: what it names is not there."
         if step is Step.CREDENTIAL:
             return "Its workflow ended, or was canceled, while the machine booted: boot it once more."
-        return _NO_OSIE
+        return _NO_OSIE if _lacks_osie(case) else _SAID_ONLY
     return _REMEDIES.get(error, _ELSE)
+
+
+def _lacks_osie(case: Case) -> bool:
+    """Whether the appliance itself knows that it has no OSIE for the machine, or not all of its files."""
+    built = {each.architecture for each in case.osie}
+    wanted = case.interface.architecture if case.interface is not None else ""
+    faulty = [each for each in case.faults if each.rule in _OF_FAULTS]
+    known = any(each.stops.architecture in ("", wanted) or not wanted for each in faulty)
+    return known or not built or bool(wanted and wanted not in built)
 
 
 def _told_first(case: Case) -> Sighting | None:
@@ -178,5 +192,13 @@ def _told_first(case: Case) -> Sighting | None:
             if ended_at(last) - earlier.at > BACK_WITHIN:
                 return None
             continue
+        if earlier.stage is Stage.DISK_BOOTED and _is_of_boot(case, earlier, last):
+            continue
         return last if earlier.stage in _WORKED else None
     return None
+
+
+def _is_of_boot(case: Case, asked: Sighting, told: Sighting) -> bool:
+    """Whether what asked for an address like an installed system then fetched the script: firmware that does not say what it is."""
+    between = [each for each in case.sightings if ended_at(asked) < each.at <= told.at]
+    return told.at - ended_at(asked) <= BACK_WITHIN and not of(between, Stage.DISCOVER)

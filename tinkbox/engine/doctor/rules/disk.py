@@ -1,7 +1,7 @@
 """The doctor's rules about the disk of the appliance's data folder."""
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 from tinkbox.engine.doctor.case import Case, Duty, Finding, Stops, moment
@@ -10,10 +10,41 @@ from tinkbox.model.disk_usage import LAST_ROOM, DiskUsage
 from tinkbox.model.sizes import show_size
 from tinkbox.model.text import counted, quoted
 from tinkbox.model.workflow import State
+from tinkbox.model.write_fault import WriteFault
 
 # With fewer inodes, or a smaller share of all, there is soon no new file.
 _FEW_INODES: Final = 1024
 _FEW_SHARE: Final = 20
+# What is wrong, as the beginning of a sentence, and what to do; the refusal, which is the evidence, has the command with its path.
+_REFUSED: Final[Mapping[WriteFault, tuple[str, str]]] = {
+    WriteFault.LOCKED: (
+        "Another program has locked the appliance's database, so that nothing can be written",
+        (
+            "End that program, such as `sqlite3` or a backup of the file: the command that stands there tells which it is. The disk is not "
+            "to blame."
+        ),
+    ),
+    WriteFault.READ_ONLY: (
+        "The file system that the appliance writes to is read-only",
+        (
+            "`dmesg | grep -i error` tells whether the kernel made it so after an error of the disk: then look after the disk. Else do what "
+            "stands there."
+        ),
+    ),
+    WriteFault.FULL: (
+        "The file system that the appliance writes to is full",
+        "Do what stands there; `df -h` and `df -i` show how full it is.",
+    ),
+    WriteFault.FAILING: (
+        "The disk that the appliance writes to answers with errors",
+        "`dmesg | grep -i error` shows them. Do what stands there.",
+    ),
+    WriteFault.TOO_MUCH: ("The registry has no room for more images", "Do what stands there."),
+    WriteFault.OTHER: (
+        "The appliance cannot write",
+        "Do what stands there; `df -h`, `df -i` and `dmesg | grep -i error` show more of its disk.",
+    ),
+}
 _HANDS_IN = frozenset({State.RUNNING, State.LEAVING, State.HELD})
 
 
@@ -23,14 +54,7 @@ def disk_nearly_full(case: Case) -> Iterator[Finding]:
     disk = case.disk
     if disk is None or not disk.nearly_full:
         return
-    ours = disk.database + sum(each.octets for each in disk.shares.values())
-    helps = ours >= max(disk.keep_free, LAST_ROOM) - disk.free
-    first = f" First {_remedy(disk)}." if disk.largest and helps else ""
-    other = (
-        " If all of this is little, something else fills the disk."
-        if helps
-        else f" Something else fills it, for tinkbox has {show_size(ours)} there: `sudo du -xh {_mount(case)} | sort -h | tail` shows what."
-    )
+    other = "" if disk.is_of_others else " If all of this is little, something else fills the disk."
     yield Finding(
         gravity=Gravity.FAULT,
         cause=f"The disk of the data folder is {_how_full(disk)}.",
@@ -39,7 +63,7 @@ def disk_nearly_full(case: Case) -> Iterator[Finding]:
             f"the database's file has {show_size(disk.database)}",
             *(f"{each.about}: {show_size(disk.shares[each].octets)}" for each in disk.largest),
         ),
-        remedy=f"Free room on that disk.{first}{other}",
+        remedy=f"Free room on that disk.{_room(case, disk)}{other}",
     )
 
 
@@ -54,7 +78,7 @@ def _few_inodes(case: Case) -> Iterator[Finding]:
         gravity=Gravity.FAULT,
         cause=f"The file system of the data folder {left}{free}: each new file takes one.",
         evidence=(f"{moment(case.now)} {inodes.free} of {inodes.total} inodes are free",),
-        remedy=f"Delete files there that are small and many, which `sudo du --inodes -x {_mount(case)} | sort -n | tail` "
+        remedy=f"Delete files there that are small and many, which `du --inodes -x {_mount(case)} | sort -n | tail` "
         "finds. Or move the data folder to a file system with more inodes.",
         subject="inodes",
     )
@@ -72,19 +96,20 @@ def _how_full(disk: DiskUsage) -> str:
 
 
 def write_refused(case: Case) -> Iterator[Finding]:
-    """Something could not be written, for want of room or because the disk fails, and cannot since."""
+    """Something could not be written, whatever kept it from that, and cannot since."""
     vitals = case.vitals
     if vitals is None or not vitals.refused_write:
         return
     since = vitals.refused_since or case.now
     disk = case.disk
-    room = f" For room: {_remedy(disk)}." if disk is not None and disk.nearly_full and disk.largest else ""
+    why, remedy = _REFUSED[vitals.refused_for]
+    is_short = vitals.refused_for in (WriteFault.FULL, WriteFault.OTHER) and disk is not None and disk.nearly_full
+    room = _room(case, disk) if is_short and disk is not None else ""
     yield Finding(
         gravity=Gravity.FAULT,
-        cause=f"The appliance's disk refuses writes since {since:%H:%M:%S} UTC: what machines and people send is not kept.",
+        cause=f"{why} since {since:%H:%M:%S} UTC: what machines and people send is not kept.",
         evidence=(f"{moment(since)} refused for the first time: {vitals.refused_write}",),
-        remedy=f"Do what stands there; `df -h`, `df -i` and `dmesg | grep -i error` show more of that disk.{room} What was refused is "
-        "sent again by workers on their own; push or load an image again.",
+        remedy=f"{remedy}{room} What was refused is sent again by workers on their own; push or load an image again.",
         stops=Stops(duties=frozenset({Duty.STORE})),
     )
 
@@ -97,9 +122,9 @@ def output_not_kept(case: Case) -> Iterator[Finding]:
     since, why = work.unkept
     yield Finding(
         gravity=Gravity.FAULT,
-        cause=f"What action {quoted(work.action)} prints and hands in is not kept: the appliance's disk refuses it since {since:%H:%M:%S} UTC.",
+        cause=f"What action {quoted(work.action)} prints and hands in is not kept: the appliance cannot write it since {since:%H:%M:%S} UTC.",
         evidence=(f"{moment(since)} refused for the first time: {why}",),
-        remedy="Mend that on the appliance; the worker holds it and hands it in again by itself. `tinkbox doctor` tells more of the disk.",
+        remedy="Mend that on the appliance; the worker holds it and hands it in again by itself. `tinkbox doctor` tells more of the appliance.",
     )
 
 
@@ -109,7 +134,7 @@ def deleted_early(case: Case) -> Iterator[Finding]:
     if disk is None or disk.early is None:
         return
     early = disk.early
-    most = f"; {disk.largest[0].title} take most now: {_remedy(disk)}" if disk.largest else ""
+    to_do = f"; {remedy}" if (remedy := disk.remedy(_mount(case))) else ""
     yield Finding(
         gravity=Gravity.SUSPECT,
         cause=f"{early.workflows} finished workflows were deleted before their time, for lack of room.",
@@ -117,9 +142,11 @@ def deleted_early(case: Case) -> Iterator[Finding]:
             f"{moment(early.since)} to {moment(early.until)} they gave {show_size(early.octets)} of the database back",
             f"{show_size(disk.free)} are free now, and retention.keep_free wants {show_size(disk.keep_free)}",
         ),
-        remedy=f"Give the data folder a larger disk, or lower retention.keep_free{most}.",
+        remedy=f"Give the data folder a larger disk, or lower retention.keep_free{to_do}.",
     )
 
 
-def _remedy(disk: DiskUsage) -> str:
-    return disk.largest[0].remedy
+def _room(case: Case, disk: DiskUsage) -> str:
+    """What makes room, as a sentence behind another; empty where it is not known what takes it."""
+    remedy = disk.remedy(_mount(case))
+    return f" {remedy[:1].upper()}{remedy[1:]}." if remedy else ""

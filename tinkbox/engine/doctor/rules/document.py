@@ -2,11 +2,13 @@
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from ipaddress import IPv4Address
 from typing import Final
 
 from tinkbox.engine.doctor.case import Case, Finding, Work, moment
 from tinkbox.engine.doctor.rules.work import grave_failure, has_failed, told_lately
+from tinkbox.model.diagnosis import Listens
 from tinkbox.model.text import one_line, quoted
 
 _LONGEST: Final = 300
@@ -17,6 +19,8 @@ _NO_NAME: Final = re.compile(
     re.IGNORECASE,
 )
 _NO_GATEWAY: Final = re.compile(r"network is unreachable|net unreachable|enetunreach", re.IGNORECASE)
+_REFUSED: Final = re.compile(r"connection refused|econnrefused", re.IGNORECASE)
+_AT_PORT: Final = re.compile(r"\b(\d{1,3}(?:\.\d{1,3}){3})(?::| port |, port )(\d{1,5})\b")
 _NO_WAY: Final = re.compile(
     r"no route to host|host is unreachable|network is unreachable|ehostunreach|enetunreach|timed? ?out", re.IGNORECASE
 )
@@ -51,7 +55,53 @@ def name_server_away(case: Case) -> Iterator[Finding]:
 
 def lacks_way(work: Work) -> bool:
     """Whether the words of a failed action tell of a host that cannot be reached, or of a name that cannot be resolved."""
-    return has_failed(work) and bool(_said(work, _NO_WAY, _NO_NAME))
+    return has_failed(work) and bool(_said(work, _NO_WAY, _NO_NAME, _REFUSED))
+
+
+def refused_at(work: Work) -> tuple[IPv4Address, int] | None:
+    """Where an action's question was refused, by its own words; None where they do not say that."""
+    if not _said(work, _REFUSED):
+        return None
+    for each in reversed(_said(work, _AT_PORT)):
+        for address, port in _AT_PORT.findall(each):
+            with suppress(ValueError):
+                if 0 < int(port) < 1 << 16:
+                    return IPv4Address(address), int(port)
+    return None
+
+
+def refused_here(case: Case) -> Iterator[Finding]:
+    """A server on the appliance's own host that a machine asked, and that does not listen where it was asked."""
+    work = case.work
+    if work is None or work.way is None or work.way.refused is None or work.ended_at is None:
+        return
+    address, port, where = work.way.refused
+    if where is Listens.THERE or (case.surveyed and not told_lately(case, work)):
+        return
+    alone = where is Listens.ELSEWHERE
+    yield Finding(
+        gravity=grave_failure(case, work),
+        cause=f"{work.action} asked {address} for port {port}, which is this host, and "
+        + (
+            "what listens on that port here does so at other addresses alone."
+            if alone
+            else "nothing listens on that port here."
+        ),
+        evidence=(
+            f"{moment(case.now)} `ss -ltn 'sport = :{port}'` shows {'no line with that address' if alone else 'no line'}",
+            *(
+                f"{moment(work.ended_at)} {work.action} said {quoted(each, _LONGEST)}"
+                for each in _said(work, _REFUSED, _AT_PORT)[:3]
+            ),
+        ),
+        remedy=(
+            f"Have that server listen at {address} or at 0.0.0.0: many listen at 127.0.0.1 alone as they are delivered. "
+            if alone
+            else "Start the server, or correct the port in the template. "
+        )
+        + f"Then `tinkbox workflow retry {work.id[:8]}`.",
+        subject=f"{address}:{port}",
+    )
 
 
 def _away(case: Case, work: Work, address: IPv4Address, what: str, so: str, mends: str) -> Iterator[Finding]:

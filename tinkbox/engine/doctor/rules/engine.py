@@ -6,6 +6,7 @@ from typing import Final
 
 from tinkbox.engine.doctor.case import ON_APPLIANCE, AwaitedService, Case, Finding, moment
 from tinkbox.engine.doctor.rules.silence import WORKING, lasted, silent_since
+from tinkbox.model.command_lines import not_ours
 from tinkbox.model.diagnosis import Gravity
 from tinkbox.model.engine_trouble import EngineFault, EngineTrouble
 from tinkbox.model.reasons import Reason, hint
@@ -62,7 +63,7 @@ def service_gone(case: Case) -> Iterator[Finding]:
             evidence=(
                 f"{moment(case.now)} it is {each.phase}" + (f", {each.reason}" if each.reason else ""),
                 *([f"its host says: {_short(each.message)}"] if each.message else []),
-                *(f"it printed: {one_line(line, _LONGEST)}" for line in each.tail),
+                *(f"it printed: {not_ours(one_line(line, _LONGEST))}" for line in each.tail),
             ),
             remedy=remedy_of(work.id, each),
             subject=each.name,
@@ -73,7 +74,8 @@ def remedy_of(workflow: str, service: AwaitedService) -> str:
     """What to do about a service that is not ready or not there any more, on the host where it runs."""
     if service.reason == Reason.ENGINE_GONE:
         return engine_remedy(service.host)
-    way_out = hint(service.reason)
+    # The logs are named below, by the name of the service.
+    way_out = "" if "service logs" in hint(service.reason) else hint(service.reason)
     told = f"{way_out[:1].upper()}{way_out[1:]}" if not way_out.startswith("`") else way_out
     return f"Read what it printed: `tinkbox service logs {workflow[:8]}/{service.name}`." + (
         f" {told.removesuffix('.')}." if told else ""

@@ -2,14 +2,16 @@
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Final
 
-from tinkbox.engine.doctor.case import Case, Duty, Finding, Stops, duties_of, moment
+from tinkbox.engine.doctor.case import MOST_NAMED, Case, Duty, Finding, Stops, duties_of, moment, some
 from tinkbox.model.diagnosis import Gravity
 from tinkbox.model.host_vitals import HostVitals, RefusedReplies
 from tinkbox.model.text import counted
 from tinkbox.model.vitals import ShutPort, TakenPort
 
+_EVERYBODY: Final = "255.255.255.255"
 # These keep what is typed.
 _KEEPING: Final = ("ufw", "firewalld")
 # Who makes chains that divert ports, by what these are called, and what shows for whom; with the port and the protocol in their places.
@@ -119,17 +121,26 @@ def replies_refused(case: Case) -> Iterator[Finding]:
             stops=stops,
         )
     for each in refused.values():
-        stops = _stops(case, [each.what], each.interface)
+        stops, to = _stops(case, [each.what], each.interface), _only_to(each)
+        where, who = (f" to {some(to)}", "no machine there gets an") if to else ("", "machines get no")
+        if stops is not None:
+            stops = replace(stops, to=frozenset(to))
         yield Finding(
             gravity=_gravity(stops),
-            cause=f"The appliance's host does not let {each.what} replies out on {each.interface}, most likely by its own firewall: machines "
-            "get no answer.",
-            evidence=(_times(case, each),),
-            remedy="`sudo iptables -S OUTPUT` and `sudo nft list ruleset` show the rules for what goes out. Take the one away that drops it, "
-            f"or put one before it: `sudo iptables -I OUTPUT -o {each.interface} -j ACCEPT`.",
+            cause=f"The appliance's host does not let {each.what} replies out on {each.interface}{where}, most likely by its own firewall: "
+            f"{who} answer.",
+            evidence=(_times(case, each), *(["no reply was sent to any other address since"] if to else [])),
+            remedy="`iptables -S OUTPUT` and `nft list ruleset` show the rules for what goes out. Take the one away that drops it, "
+            f"or put one before it: `iptables -I OUTPUT -o {each.interface} -j ACCEPT`.",
             subject=f"{each.interface} {each.what}",
             stops=stops,
         )
+
+
+def _only_to(refused: RefusedReplies) -> tuple[str, ...]:
+    """The addresses to which alone replies were refused, as far as is known; empty: they are many, or all that there are."""
+    to = refused.targets or (refused.to,)
+    return () if _EVERYBODY in to or len(to) > MOST_NAMED else to
 
 
 def _times(case: Case, refused: RefusedReplies) -> str:

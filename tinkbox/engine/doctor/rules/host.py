@@ -69,21 +69,32 @@ def other_appliance(case: Case) -> Iterator[Finding]:
     found = _host(case).appliances
     if not found:
         return
-    shown = [*found[:_NAMED_APPLIANCES], *{each.interface: each for each in found}.values()]
+    shown = dict.fromkeys([*found[:_NAMED_APPLIANCES], *{each.interface: each for each in found}.values()])
     ours = [each for each in shown if each.mac in case.hosts]
-    # One that is told in the name of a machine of ours is the least likely of them.
-    first = next((each for each in found if each.mac not in case.hosts), found[0])
+    # One that is told in the name of a machine of ours, or that did not answer any more, is the least likely of them.
+    first = min(found, key=lambda each: (each.mac in case.hosts, each.unanswered is not None))
+    silent = [each for each in found if each.unanswered is not None]
+    serves = (
+        "serves"
+        if len(silent) < len(found)
+        else f"was heard at {moment(max(each.at for each in found))} and not since: it served"
+    )
     also = " with the same address" if first.address == case.address else ""
     crowded = [each for each, number in Counter(each.interface for each in found).items() if number > MOST_APPLIANCES]
     number = f"{'at least ' if crowded else ''}{counted(len(found) - 1, 'other')}"
     more = f", and {number} like it" if len(found) > 1 else ""
     yield Finding(
         gravity=Gravity.SUSPECT,
-        cause=f"Another tinkbox, at {first.address} (MAC {case.named(first.mac)}), serves this network too{also}{more}.",
+        cause=f"Another tinkbox, at {first.address} (MAC {case.named(first.mac)}), {serves} this network too{also}{more}.",
         evidence=(
             *(
                 f"{moment(each.at)} {each.mac} at {each.address} asked on {each.interface} who else answers DHCP, or answered our question"
-                for each in dict.fromkeys(shown)
+                for each in shown
+            ),
+            *(
+                f"{moment(each.unanswered)} {each.mac} did not answer our question; when it does not answer the next one either, this is over"
+                for each in shown
+                if each.unanswered is not None
             ),
             *(whose(case, each) for each in dict.fromkeys(each.mac for each in ours)),
             *(
@@ -207,11 +218,11 @@ def database_gone(case: Case) -> Iterator[Finding]:
     if lost is None:
         return
     what = "replaced by another file" if lost.replaced else "deleted"
-    kept = " && ".join(f"sudo cp {at} {lost.path}.rescued{ending}" for ending, at in lost.open_files)
-    back = " && ".join(f"sudo mv {lost.path}.rescued{ending} {lost.path}{ending}" for ending, _ in lost.open_files)
+    kept = " && ".join(f"cp {at} {lost.path}.rescued{ending}" for ending, at in lost.open_files)
+    back = " && ".join(f"mv {lost.path}.rescued{ending} {lost.path}{ending}" for ending, _ in lost.open_files)
     rescue = (
-        f"Do not stop tinkbox before this: `{kept}` copies what is open. Then `sudo systemctl stop tinkbox`, `{back}`, give them to "
-        f"tinkbox's user (`sudo chown --reference={lost.path.rpartition('/')[0]} {lost.path}*`), and `sudo systemctl start tinkbox`."
+        f"Do not stop tinkbox before this: `{kept}` copies what is open. Then `systemctl stop tinkbox`, `{back}`, give them to "
+        f"tinkbox's user (`chown --reference={lost.path.rpartition('/')[0]} {lost.path}*`), and `systemctl start tinkbox`."
         if lost.open_files and not lost.replaced
         else "If the new file is the right one, `systemctl restart tinkbox` uses it; else put back the one that was there."
     )

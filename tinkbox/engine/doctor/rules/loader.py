@@ -3,12 +3,12 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from tinkbox.engine.doctor.case import Case, Finding, line, moment, number, of, text
+from tinkbox.engine.doctor.case import MOST_NAMED, Case, Finding, line, moment, number, of, text
 from tinkbox.engine.machines.firmware_rules import REFUSED_WITHIN, SIGNED, UNSIGNED
-from tinkbox.model.boot import Stage
+from tinkbox.model.boot import Asker, Stage
 from tinkbox.model.diagnosis import Gravity
 from tinkbox.model.sightings import Sighting
-from tinkbox.model.text import quoted
+from tinkbox.model.text import counted, quoted
 
 # RFC 4578 §2.1 and the registry that followed it.
 FIRMWARE = {
@@ -23,7 +23,7 @@ FIRMWARE = {
     19: "UEFI for arm64 over HTTP",
     41: "a Raspberry Pi",
 }
-BIOS, X86, ARM = frozenset({0}), frozenset({7, 9, 16}), frozenset({11, 19})
+BIOS, X86, X86_32, ARM = frozenset({0}), frozenset({7, 9, 16}), frozenset({6, 15}), frozenset({11, 19})
 _HEADERS = 32  # IPv4, UDP and TFTP before each block
 _PLAIN = 512
 _STARTS_WITHIN = 45.0  # iPXE waits 15 s for a router of IPv6, and emulated machines are slow
@@ -57,8 +57,11 @@ def wrong_loader(case: Case) -> Iterator[Finding]:
         for seen in given[-1:]:
             name = text(seen, "name")
             runs_on = made_for(name)
-            if not runs_on or asked in runs_on or asked not in BIOS | X86 | ARM:
+            if not runs_on or asked in runs_on or asked not in BIOS | X86 | X86_32 | ARM:
                 continue
+            if asked in X86_32:
+                yield from _for_64_bits(case, boot, seen, asked)
+                return
             firmware = FIRMWARE[asked]
             yield Finding(
                 gravity=Gravity.FAULT,
@@ -74,19 +77,59 @@ def wrong_loader(case: Case) -> Iterator[Finding]:
             return
 
 
+def _for_64_bits(case: Case, boot: Sequence[Sighting], seen: Sighting, asked: int) -> Iterator[Finding]:
+    """A loader for 64 bits, offered because some 64-bit firmware calls itself 32-bit: where that runs, no harm is done."""
+    waited = (case.now - seen.at).total_seconds()
+    if boot == case.last and waited <= _STARTS_WITHIN:
+        return
+    yield Finding(
+        gravity=Gravity.FAULT,
+        cause=f"The machine's firmware is {FIRMWARE[asked]}, for which there is no boot loader here: {text(seen, 'name')} is one for 64 bits.",
+        evidence=(
+            f"{moment(boot[0].at)} it asked as architecture {asked}: {FIRMWARE[asked]}",
+            line(seen),
+            *([f"{moment(case.now)} silence for {waited:.0f} s"] if boot == case.last else []),
+        ),
+        remedy="Switch its firmware to legacy (BIOS) boot, or to 64-bit UEFI where it has that, or boot it from a USB stick with iPXE.",
+    )
+
+
 def missing_loader(case: Case) -> Iterator[Finding]:
     """A file that is not served here."""
     missing = [each for each in of(case.last, Stage.LOADER_FAILED) if text(each, "why") == "not found"]
     if missing and not of(case.last, Stage.LOADER, *_RUNS):
         name = text(missing[-1], "name")
+        if any(text(each, "asker") == Asker.RASPBERRY_PI for each in of(case.last, Stage.DISCOVER)):
+            yield _of_a_raspberry_pi(missing)
+            return
         yield Finding(
             gravity=_believed(case),
             cause=f"A question for {quoted(name)}, which is not served here, came from the machine's address: probably another DHCP "
             "server names that file.",
-            evidence=tuple(map(line, missing)),
+            evidence=_newest_of(missing),
             remedy="`tinkbox doctor` without a key asks for other DHCP servers. If there is one, correct the boot file's name (option 67, `filename`) in the other server's configuration: the lines "
             "for its kind of server (docs/doctor.md) have the names that are served.",
         )
+
+
+def _of_a_raspberry_pi(missing: Sequence[Sighting]) -> Finding:
+    """Its boot ROM asks for files of its own firmware, of which it needs few."""
+    needed = [each for each in missing if text(each, "name").rpartition("/")[2].startswith("start")]
+    return Finding(
+        gravity=Gravity.FAULT,
+        cause=f"The machine is a Raspberry Pi, and its firmware's own files are not there: it asks for "
+        f"{quoted(text((needed or missing)[-1], 'name'))} in vain.",
+        evidence=_newest_of(missing),
+        remedy="Put the files of its maker's firmware (`start4.elf`, `fixup4.dat`, `*.dtb`, `overlays/`) into the folder `raspberrypi` of the data "
+        "folder (docs/booting.md, Raspberry Pi), and set arch to aarch64 in its hardware document.",
+    )
+
+
+def _newest_of(missing: Sequence[Sighting]) -> tuple[str, ...]:
+    """The newest as evidence, and how many there were before."""
+    more = len(missing) - MOST_NAMED
+    before = (f"{counted(more, 'question')} for other files before that",) if more > 0 else ()
+    return (*before, *map(line, missing[-MOST_NAMED:]))
 
 
 def transfer_stopped(case: Case) -> Iterator[Finding]:
@@ -203,10 +246,18 @@ def silent_loader(case: Case) -> Iterator[Finding]:
         return
     waited = (case.now - fetched[-1].at).total_seconds()
     if waited > _STARTS_WITHIN:
+        again = case.asked_again
+        name = text(fetched[-1], "name") or "its boot loader"
         yield Finding(
             gravity=Gravity.FAULT if case.ticket or (case.discovers and case.interface is None) else Gravity.SUSPECT,
-            cause=f"The machine has {text(fetched[-1], 'name') or 'its boot loader'}, and nothing was heard of it since.",
-            evidence=(line(fetched[-1]), *case.asked_again, f"{moment(case.now)} silence for {waited:.0f} s"),
+            cause=f"The machine has {name}, and nothing was heard of it since."
+            if not again
+            else f"The machine has {name}, and did not go on with it: only its question for an address came again.",
+            evidence=(
+                line(fetched[-1]),
+                *again,
+                f"{moment(case.now)} {'silence for' if not again else 'no word of the loader for'} {waited:.0f} s",
+            ),
             remedy="Look at its screen. A message about security or signatures: switch Secure Boot off, or boot it once more. "
             "A loader that hangs at its network card: update the card's firmware, or boot the other way (BIOS or UEFI).",
         )
@@ -235,7 +286,7 @@ def architecture(boot: Sequence[Sighting]) -> int | None:
 
 
 def _is_uefi(case: Case) -> bool:
-    return architecture([each for boot in case.boots for each in boot]) != 0
+    return architecture([each for boot in case.boots for each in boot]) not in BIOS | X86_32
 
 
 def _stopped(seen: Sighting) -> bool:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from tinkbox.engine.doctor.case import Case, Finding, line, of, text
+from tinkbox.engine.doctor.rules.pairing import is_controller
 from tinkbox.engine.machines.boot_progress import is_its_own
 from tinkbox.engine.timeline.sighting_rules import ended_at
 from tinkbox.model.boot import INSTALLED, Asker, Stage
@@ -51,7 +52,7 @@ def cloud_init_failed(case: Case) -> Iterator[Finding]:
 def runs_its_own_system(case: Case) -> Iterator[Finding]:
     """A workflow waits for a machine that runs what is on its disk, and has not tried to boot from the network since."""
     own = of(case.sightings, Stage.DISK_BOOTED, *INSTALLED)
-    if not case.ticket or case.left or not own:
+    if not case.ticket or case.left or not own or is_controller(case):
         return
     heard = max(map(ended_at, own))
     if any(_tries_the_network(each) and ended_at(each) > heard for each in case.sightings):

@@ -5,6 +5,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from tinkbox.engine.doctor.case import Case, Duty, Finding, Stops, moment
+from tinkbox.model.command_lines import not_ours
 from tinkbox.model.diagnosis import Gravity
 from tinkbox.model.images.mirrors import MirrorFault, MirrorTrouble
 from tinkbox.model.text import one_line
@@ -106,7 +107,7 @@ def mirror_away(case: Case) -> Iterator[Finding]:
 
 
 def _seen(trouble: MirrorTrouble) -> Iterator[str]:
-    yield f"{moment(trouble.at)} {one_line(trouble.why, _LONGEST)}"
+    yield f"{moment(trouble.at)} {not_ours(one_line(trouble.why, _LONGEST))}"
     if trouble.since != trouble.at:
         yield f"{moment(trouble.since)} it failed first, and every time since"
     if trouble.pulled_at is not None:

@@ -21,6 +21,7 @@ MOST_SECONDS = 120
 # Firmware that is offered an address takes it within a few seconds.
 OFFERED_FOR = timedelta(seconds=15)
 _ASKS_ANEW = timedelta(minutes=2)
+_TAGGED_LATELY = timedelta(minutes=10)
 _LOADING = (
     Stage.BOOT_SERVER,
     Stage.LOADER_REQUESTED,
@@ -281,8 +282,9 @@ def answers_for_many(case: Case) -> Iterator[Finding]:
             + (
                 f"That machine is in touch, so another host probably sends with its MAC. {SEVERAL_PORTS}"
                 if doubted
-                else "On the switch, the table of MAC addresses names the host's port: take it off this network. If the addresses are its "
-                "own, take them out of dhcp.pool."
+                else "A router that answers for others (proxy ARP) does so: switch that off on its interface here (Linux: `sysctl -w "
+                "net.ipv4.conf.all.proxy_arp=0`; Cisco: `no ip proxy-arp`). If it is no router of yours, the switch's table of MAC addresses "
+                "names its port: take it off this network. If the addresses are its own, take them out of dhcp.pool."
             ),
         )
 
@@ -345,6 +347,42 @@ def relay_unreached(case: Case) -> Iterator[Finding]:
         f"the route (`ip route add NETWORK via ROUTER`). Then see that nothing between drops UDP port 67 to {relay}.",
         subject=str(relay),
     )
+
+
+def asks_in_vlan(case: Case) -> Iterator[Finding]:
+    """A machine that is waited for, and whose questions come in tagged: its switch port, or ours, is in another VLAN than we think."""
+    asked = next((each for each in case.tagged if each.mac == case.mac and case.now - each.at <= _TAGGED_LATELY), None)
+    # Where the VLAN has an interface of its own here, the same question was heard there.
+    heard = max(map(ended_at, of(case.sightings, Stage.DISCOVER)), default=None)
+    if asked is None or not case.ticket or (heard is not None and heard >= asked.at - _TAGGED_LATELY):
+        return
+    here, number_ = asked.interface, asked.vlan_id
+    yield Finding(
+        gravity=Gravity.SUSPECT,
+        cause=f"The machine's questions come in on {here} tagged for VLAN {number_}, and the appliance takes only what comes untagged there.",
+        evidence=(f"{moment(asked.at)} {asked.mac} asked for an address, with the tag of VLAN {number_}, on {here}",),
+        remedy=f"On the switch, let VLAN {number_} leave the appliance's port untagged (an access port, or the native VLAN of a trunk), or put the "
+        f"machine's port into the VLAN that does. To serve VLAN {number_} tagged: `ip link add link {here} name {here}.{number_} type vlan id "
+        f"{number_}`, give that an address, and name it under `interface` in tinkbox.yaml.",
+        subject=here,
+    )
+
+
+def sent_elsewhere(case: Case) -> Iterator[Finding]:
+    """A machine that stands still, and for which a bridge of this host has a static entry: what is sent to it alone goes to that port."""
+    bridge, port = case.static_port
+    if bridge:
+        yield Finding(
+            gravity=Gravity.SUSPECT,
+            cause=f"The bridge {bridge} of this host has a static entry for the machine: all that is sent to it alone goes to the port {port}, "
+            "wherever the machine is.",
+            evidence=(
+                f"{moment(case.now)} `bridge fdb get {case.mac} br {bridge}` names {port}, and says static",
+                *map(line, case.last[-1:]),
+            ),
+            remedy=f"If it is not behind {port}: `bridge fdb del {case.mac} dev {port} master static`, and boot it again.",
+            subject=bridge,
+        )
 
 
 def spanning_tree(case: Case) -> Iterator[Finding]:
@@ -412,7 +450,7 @@ def _forged(case: Case) -> Iterator[Finding]:
             "forges them.",
             evidence=tuple(_answers(case, looped)),
             remedy="Look for a loop: a cable between two ports of a switch, or two switches that are connected twice, without spanning "
-            "tree. Look for a second DHCP server on this host: `sudo ss -ulnp 'sport = :67'`. If there is neither, a host forges the "
+            "tree. Look for a second DHCP server on this host: `ss -ulnp 'sport = :67'`. If there is neither, a host forges the "
             "answers: the switch's log of MAC addresses that move names its port.",
             subject="own MAC",
         )

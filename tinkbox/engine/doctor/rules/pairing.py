@@ -1,5 +1,6 @@
 """The doctor's rules about what belongs together: two MACs of one machine, and one MAC of two machines."""
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime, timedelta
 from shlex import quote
@@ -11,6 +12,7 @@ from tinkbox.model.alike_macs import likeness
 from tinkbox.model.boot import Asker, Stage
 from tinkbox.model.diagnosis import Gravity
 from tinkbox.model.sightings import Sighting
+from tinkbox.model.text import quoted
 
 # Two machines with one MAC that are on ask in turns within that; later a person may have changed something.
 AT_ONCE = timedelta(hours=1)
@@ -22,6 +24,8 @@ _ASKED = (Stage.DISCOVER, Stage.IGNORED, Stage.SCRIPT_REFUSED)
 # Firmware in a "dual" mode asks as a BIOS and as a UEFI in turns, so these are one.
 _X86 = frozenset({0, 6, 7, 9, 15, 16})
 _ARM = frozenset({10, 11, 18, 19, 21, 22, 41})
+# What management controllers call themselves by DHCP as they are delivered: Dell, HPE, Supermicro and OpenBMC, Lenovo, Cisco, Fujitsu.
+_CONTROLLER = re.compile(r"idrac|^ilo|cpqrib|bmc\b|ipmi|^xcc-|^imm2?-|cimc|irmc", re.IGNORECASE)
 _FIRMWARE = frozenset({Asker.PXE.value, Asker.HTTP.value, Asker.U_BOOT.value, Asker.RASPBERRY_PI.value})
 
 
@@ -64,6 +68,30 @@ def wrong_mac(case: Case) -> Iterator[Finding]:
             remedy=mend,
             subject=near.mac,
         )
+
+
+def management_controller(case: Case) -> Iterator[Finding]:
+    """A machine that is registered with the MAC of its management controller, which never boots from the network."""
+    if case.interface is None or not case.ticket or not (asked := of(case.sightings, Stage.DISK_BOOTED)):
+        return
+    called = next(
+        (name for fact in ("vendor_class", "hostname") if _CONTROLLER.search(name := text(asked[-1], fact))), ""
+    )
+    if not called or any(each.stage is not Stage.DISK_BOOTED for each in case.sightings):
+        return
+    yield Finding(
+        gravity=Gravity.SUSPECT,
+        cause=f"The MAC {case.mac} is probably that of the machine's management controller (BMC), not of a card that boots: it calls itself "
+        f"{quoted(called, 60)}.",
+        evidence=(line(asked[-1]), "nothing but that was ever seen of this MAC: no firmware has asked to boot with it"),
+        remedy="Look up the MAC of the network card that boots, on the machine's label or in the controller's inventory, and give the machine "
+        f"that one: `tinkbox hardware edit MACHINE --add-mac MAC --remove-mac {case.mac} --force`. Then boot it from the network.",
+    )
+
+
+def is_controller(case: Case) -> bool:
+    """Whether what asks is likely no machine, but what manages one."""
+    return any(True for _ in management_controller(case))
 
 
 def same_mac(case: Case) -> Iterator[Finding]:

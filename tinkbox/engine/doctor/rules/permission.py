@@ -171,8 +171,12 @@ def not_known(case: Case) -> Iterator[Finding]:
 
 def left_out(case: Case) -> Iterator[Finding]:
     """Unknown machines are let in, and there was no place for this one."""
+    if not case.discovers:
+        return
     for why, key in ((Silence.DISCOVERY_FULL, "discovery.quota"), (Silence.PORT_FULL, "discovery.port_quota")):
         for seen in _silences(case, why):
+            if ended_at(seen) < case.since:
+                continue  # the quota may have been another one
             yield Finding(
                 gravity=Gravity.SUSPECT,
                 cause=f"As many unknown machines wait as {key} allows: this one was not let in.",
@@ -232,6 +236,9 @@ def not_permitted(case: Case) -> Iterator[Finding]:
 
 def no_address(case: Case) -> Iterator[Finding]:
     """It may boot, and there is no address to give it."""
+    # What was seen before the appliance's start may be of another mode.
+    if not case.gives_addresses or (case.interface is None and not case.discovers):
+        return
     for seen in _silences(case, Silence.NO_ADDRESS):
         networks = tuple(f"a network that is configured: {each.network}" for each in case.subnets)
         asked_on = text(seen, "network")
@@ -250,6 +257,8 @@ def no_address(case: Case) -> Iterator[Finding]:
             why = f"{address}, which is reserved for it, was lent to another machine when it asked"
             evidence = (f"{moment(case.now)} {address} is lent to no other machine",)
             remedy = "Boot the machine again: its address is free by now."
+        elif case.mode == "pool" and ended_at(seen) < case.since:
+            continue  # the pool may have been another one, or none
         elif case.mode != "pool":
             why, evidence = "none is reserved for it", (f"with dhcp.mode: {case.mode} only reserved ones are given",)
             remedy = f"{reserve} and push it again, or have addresses lent: `dhcp.mode: pool`."

@@ -1,15 +1,15 @@
 """The doctor's rules about what comes after the boot loader: the OSIE, the clock, the disk, and boots that go round."""
 
 from collections.abc import Iterator, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 
-from tinkbox.engine.doctor.case import Case, Duty, Finding, Stops, line, moment, number, of, sized, text
+from tinkbox.engine.doctor.case import REACHING, Case, Duty, Finding, Stops, line, moment, number, of, sized, text
 from tinkbox.engine.doctor.rules.kernel import SENT_BY
 from tinkbox.engine.doctor.rules.loader import ARM, X86, architecture, asked_for_a_file
 from tinkbox.engine.machines.boot_plan import MAX_BOOTS
 from tinkbox.engine.machines.firmware_rules import BACK_WITHIN
 from tinkbox.engine.timeline.sighting_rules import ended_at
-from tinkbox.engine.timeline.stalls import LOOK_AT, LOOK_AT_IPXE, stalled
+from tinkbox.engine.timeline.stalls import LOOK_AT, LOOK_AT_IPXE, MOVED, PATIENCE, stalled
 from tinkbox.engine.timeline.syslog import OSIE, OSIE_TROUBLE
 from tinkbox.model.boot import INSTALLED, Asker, Stage
 from tinkbox.model.diagnosis import Gravity
@@ -24,7 +24,7 @@ MEMORY_PER_RAMDISK = 7
 _MIB = 1 << 20
 # From the last byte of the ramdisk until the worker speaks, on slow machines.
 _OSIE_STARTS_WITHIN = 120.0
-_SWITCHED_ON_WITHIN = timedelta(minutes=1)
+SWITCHED_ON_WITHIN = timedelta(minutes=1)
 _OFF = 300.0
 _FAR_OFF = 86_400.0
 _OWN_SYSTEM = (Stage.DISK_BOOTED, *INSTALLED)
@@ -300,11 +300,11 @@ def disk_not_found(case: Case) -> Iterator[Finding]:
             remedy="Name the disk that it has (`tinkbox hardware get MACHINE` lists them: /dev/nvme0n1 and /dev/vda are as usual as "
             "/dev/sda) in the template; if it has none, look at the controller's mode (RAID or AHCI) and its cables.",
         )
-    elif case.inventory is not None and not case.inventory.disks:
+    elif case.inventory is not None and not case.inventory.disks and not _booted_since_inventory(case):
         yield Finding(
             gravity=Gravity.SUSPECT,
             cause="The machine has no disk that the OSIE sees.",
-            evidence=("its inventory lists no disk",),
+            evidence=(f"{_told_then(case)}its inventory lists no disk",),
             remedy="Switch the controller from RAID or VMD to AHCI or NVMe in the firmware's set-up, or see to its cables.",
         )
     came_back = list(_sent_to_disk(case))
@@ -326,11 +326,14 @@ def disk_not_found(case: Case) -> Iterator[Finding]:
 def boot_loop(case: Case) -> Iterator[Finding]:
     """Boots that begin again and again."""
     vain: list[tuple[Sighting, ...]] = []
-    for boot in reversed(case.boots):
+    boots = case.boots
+    for boot in reversed(boots):
         if of(boot, *_BOOTED) or (vain and vain[0][0].at - boot[-1].at > BACK_WITHIN):
             break
         if any(each.stage not in (Stage.DISCOVER, Stage.IGNORED, Stage.OFFERED) for each in boot):
             vain.insert(0, boot)
+    if not case.parked and vain and vain[-1] is boots[-1] and _is_under_way(vain[-1][-1], case.now):
+        vain.pop()
     if not case.parked and len(vain) < MAX_BOOTS:
         return
     # One that is parked is told so at every boot from then on: those before tell where it ends.
@@ -348,6 +351,13 @@ def boot_loop(case: Case) -> Iterator[Finding]:
     )
 
 
+def _is_under_way(newest: Sighting, now: datetime) -> bool:
+    """Whether a boot may go on by itself, for all that is known by what was seen of it last."""
+    patience = PATIENCE.get(newest.stage)
+    moved = number(newest, MOVED) or 0
+    return patience is not None and (now - newest.at).total_seconds() - moved <= patience
+
+
 def _where_it_ends(boots: list[tuple[Sighting, ...]]) -> str:
     """Where all these boots ended; empty where they ended at several stages."""
     stages = {boot[-1].stage for boot in boots}
@@ -357,12 +367,13 @@ def _where_it_ends(boots: list[tuple[Sighting, ...]]) -> str:
 def never_seen(case: Case) -> Iterator[Finding]:
     """A machine that is waited for, and of which nothing was heard, or nothing since the workflow was created.
 
-    Not at once: somebody may be on the way to switch it on.
+    Not at once: somebody may be on the way to switch it on.  But nothing would be seen of it beside a fault of the appliance.
     """
     if case.mac is None or not case.ticket or (case.work is not None and case.work.state in FINAL):
         return
     since = case.waited_since
-    if since and case.now - since < _SWITCHED_ON_WITHIN:
+    hidden = any(each.stops.duties & REACHING for each in case.faults)
+    if since and case.now - since < SWITCHED_ON_WITHIN and not hidden:
         return
     if not case.sightings and not case.heard_at:
         cause = "A workflow waits for the machine, and nothing was ever seen of it."
@@ -467,7 +478,17 @@ def _memory(case: Case) -> tuple[int, str]:
 def _disks(case: Case) -> Iterator[str]:
     if case.inventory is not None:
         disks = ", ".join(f"{quoted(each.device)} ({sized(each.size)})" for each in case.inventory.disks)
-        yield f"its disks: {disks or 'none'}"
+        yield f"{_told_then(case)}its disks: {disks or 'none'}"
+
+
+def _told_then(case: Case) -> str:
+    """When it told its inventory, before what it said; empty where that is not known."""
+    return f"{moment(case.inventory_at)} " if case.inventory_at is not None else ""
+
+
+def _booted_since_inventory(case: Case) -> bool:
+    """Whether it began another boot since: somebody may have put in what lacked."""
+    return case.inventory_at is not None and any(boot[0].at > case.inventory_at for boot in case.boots)
 
 
 def _span(seconds: int) -> str:

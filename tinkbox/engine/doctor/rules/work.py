@@ -9,8 +9,9 @@ from typing import Final
 
 from tinkbox.engine.doctor.case import AwaitedService, Case, Finding, Work, moment
 from tinkbox.engine.doctor.rules.engine import remedy_of
+from tinkbox.model.command_lines import about, not_ours
 from tinkbox.model.diagnosis import Gravity
-from tinkbox.model.reasons import Reason, hint, known
+from tinkbox.model.reasons import Reason, hint, is_hint_of, known, never_ran
 from tinkbox.model.text import counted, one_line, quoted, shortened
 from tinkbox.model.workflow import FINAL, State
 
@@ -124,17 +125,20 @@ def workflow_failed(case: Case) -> Iterator[Finding]:
         cause=f"Workflow {quoted(work.name)} ended as {work.state}{action}{told}.",
         evidence=(
             f"{moment(work.ended_at)} workflow {key} was {work.state}",
-            *(f"it printed: {one_line(each, LONGEST)}" for each in work.tail),
+            *(f"it printed: {not_ours(one_line(each, LONGEST))}" for each in work.tail),
             *advice,
         ),
-        remedy=f"{_sentence(ours)} " * bool(ours)
-        + f"`tinkbox workflow logs {key}` shows what it printed"
-        + (
-            f". It is not retried: {work.overtaken}"
-            if work.overtaken
-            else f", `tinkbox workflow retry {key}` resumes at this action."
-        ),
+        remedy=" ".join(filter(None, (_sentence(ours), _logs_and_retry(work)))),
     )
+
+
+def _logs_and_retry(work: Work) -> str:
+    key = work.id[:8]
+    began = not never_ran(work.reason, work.hint) and work.action_state is not State.PENDING
+    logs = f"`tinkbox workflow logs {key}` shows what it printed" if began else ""
+    if work.overtaken:
+        return f"{logs}{'. ' if logs else ''}It is not retried: {work.overtaken}"
+    return f"{logs}{', ' if logs else ''}`tinkbox workflow retry {key}` resumes at this action."
 
 
 def has_failed(work: Work) -> bool:
@@ -144,7 +148,7 @@ def has_failed(work: Work) -> bool:
 
 def failed_to_fetch(work: Work) -> bool:
     """Whether it failed as an image did not come.  An action may spell a word of its own as our reason: its hint is another one."""
-    return has_failed(work) and known(work.reason) in _DID_NOT_COME and work.hint == hint(work.reason)
+    return has_failed(work) and known(work.reason) in _DID_NOT_COME and is_hint_of(work.reason, work.hint)
 
 
 def told_lately(case: Case, work: Work) -> bool:
@@ -160,15 +164,15 @@ def grave_failure(case: Case, work: Work) -> Gravity:
 def _ended(work: Work) -> tuple[str, str, tuple[str, ...]]:
     """(why it ended, as the end of a sentence; our own advice; the action's as evidence): an action's words stand in quotes."""
     reason, message, ours = known(work.reason), one_line(work.message, LONGEST), hint(work.reason)
-    if reason is not None and work.hint == ours:
+    if reason is not None and is_hint_of(reason, work.hint):
         said = quoted(message, LONGEST) if reason in _WITH_THE_ACTIONS_WORDS and message else message
         # Where its output is, the remedy says of every failure.
-        advice = "" if reason is Reason.NON_ZERO_EXIT else ours
+        advice = "" if reason is Reason.NON_ZERO_EXIT else about(ours, workflow=work.id[:8])
         return f": {': '.join(filter(None, (reason.value, said)))}", advice, ()
     # An action may spell a word of its own as a reason of ours, and mean something else by it.
     words = ": ".join(filter(None, (one_line(work.reason, LONGEST), message)))
     # The worker says so much of such a word itself.
-    its_own = work.hint not in ("", Reason.NON_ZERO_EXIT.hint)
+    its_own = work.hint != "" and not is_hint_of(Reason.NON_ZERO_EXIT, work.hint)
     advised = (f"the action advises: {quoted(work.hint, LONGEST)}",) if its_own else ()
     return f": the action says {quoted(words, LONGEST)}" if words else "", "", advised
 
@@ -182,7 +186,7 @@ def _service_evidence(case: Case, service: AwaitedService) -> Iterator[str]:
     yield f"{moment(case.now)} it is {service.phase}{restarts}"
     if service.message:
         yield f"its host says: {shortened(one_line(service.message, 2 * LONGEST), LONGEST)}"
-    yield from (f"it printed: {one_line(each, LONGEST)}" for each in service.tail)
+    yield from (f"it printed: {not_ours(one_line(each, LONGEST))}" for each in service.tail)
 
 
 def _stands(case: Case, work: Work) -> str:

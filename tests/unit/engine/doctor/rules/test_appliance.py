@@ -8,7 +8,7 @@ import pytest
 
 from tests.unit.engine.boot_story import BEGIN, appliance
 from tinkbox.engine.doctor.case import Case
-from tinkbox.engine.doctor.doctor import diagnose
+from tinkbox.engine.doctor.doctor import diagnose, faults
 from tinkbox.model.diagnosis import Diagnosis, Gravity
 from tinkbox.model.engine_trouble import EngineFault, EngineTrouble
 from tinkbox.model.vitals import (
@@ -62,6 +62,8 @@ def test_nothing_is_wrong_with_an_appliance_that_is_sound_or_unknown() -> None:
         (replace(LAB, index=7, bound=4), "InterfaceRecreated", Gravity.FAULT, "lab was created anew", "`systemctl restart tinkbox`"),
         (replace(LAB, up=False, carrier=None), "InterfaceDown", Gravity.FAULT, "lab is down", "`ip link set lab up`"),
         (replace(LAB, addresses=frozenset()), "AddressMissing", Gravity.FAULT, "lost the address 172.30.0.1", "`ip addr add 172.30.0.1/24 dev lab`"),
+        (replace(LAB, silent_arp="net.ipv4.conf.all.arp_ignore is 8"), "ArpSilent", Gravity.FAULT, "answers no ARP on lab", "`sysctl -w net.ipv4.conf.all.arp_ignore=0`"),
+        (replace(LAB, silent_arp="`ip link` shows NOARP of lab"), "ArpSilent", Gravity.FAULT, "answers no ARP on lab", "`ip link set lab arp on`"),
         (replace(LAB, carrier=False), "NoCarrier", Gravity.SUSPECT, "has no link", "`ip link show master lab`"),
     ],
 )  # fmt: skip
@@ -91,7 +93,7 @@ def test_packets_that_come_in_and_are_not_delivered_are_told_unless_a_rule_expla
     told = found(replace(SOUND, unheard=(unheard,)))
     assert (told.rule, told.gravity) == ("PortUnheard", Gravity.FAULT)
     assert told.evidence[0] == "2026-11-21 02:00:00 to 2026-11-21 03:00:00 5 packets for port 67 came in on lab"
-    assert "`sudo iptables -I INPUT -i lab -p udp --dport 67 -j ACCEPT`" in told.remedy
+    assert "`iptables -I INPUT -i lab -p udp --dport 67 -j ACCEPT`" in told.remedy
     assert found(replace(SOUND, unheard=(unheard,), shut_ports=(SHUT,))).rule == "PortShut"
     mended = replace(SOUND, unheard=(unheard,), filters_changed_at=BEGIN)
     assert diagnose(case(mended)) == (), "it came before the filter was another one"
@@ -150,6 +152,17 @@ def test_an_end_that_was_not_asked_for_is_suspect_for_an_hour(host_booted: bool,
     assert told.evidence[0].startswith("2026-11-21 02:55:00 it gave its last sign of life")
     assert remedy in told.remedy
     assert diagnose(replace(case(vitals), now=BEGIN + timedelta(hours=2))) == ()
+
+
+def test_an_osie_without_its_description_is_suspect_for_machines_get_it_all_the_same() -> None:
+    missing = DamagedFile(path="/data/osie/x86_64/osie.json", how="it is missing")
+    told = found(replace(SOUND, damaged_osie=(missing,)))
+    assert (told.rule, told.gravity, told.subject) == ("OsieDamaged", Gravity.SUSPECT, "/data/osie/x86_64")
+    assert told.cause.startswith("The OSIE for x86_64 has no osie.json: ")
+    assert told.evidence[0].endswith("/data/osie/x86_64/osie.json: it is missing")
+    assert not faults(case(replace(SOUND, damaged_osie=(missing,))))
+    both = replace(SOUND, damaged_osie=(missing, replace(missing, path="/data/osie/x86_64/vmlinuz")))
+    assert found(both).gravity is Gravity.FAULT
 
 
 def test_damaged_files_are_told_by_what_they_belong_to() -> None:

@@ -1,11 +1,24 @@
 """The doctor's rules about what boot scripts tell of themselves, and about disks that do not boot."""
 
+from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
-from tests.unit.engine.boot_story import BEGIN, KNOWN, answered, asked, case, fetched, osie_boot, seen
-from tinkbox.engine.doctor.doctor import diagnose
+from tests.unit.engine.boot_story import (
+    BEGIN,
+    KNOWN,
+    OSIE,
+    answered,
+    appliance,
+    asked,
+    case,
+    fetched,
+    osie_boot,
+    seen,
+)
+from tinkbox.engine.doctor.doctor import diagnose, faults
 from tinkbox.engine.doctor.rules.boot_step import (
     DISK_BOOTS_WITHIN,
     boot_step_failed,
@@ -17,6 +30,7 @@ from tinkbox.model.diagnosis import Gravity
 from tinkbox.model.hardware import Interface
 from tinkbox.model.netboot import Netboot, OwnOsie
 from tinkbox.model.sightings import Sighting
+from tinkbox.model.vitals import DamagedFile, Vitals
 from tinkbox.wire.boot_scripts.failed_steps import FailedStep
 
 WITHIN = DISK_BOOTS_WITHIN.total_seconds()
@@ -37,7 +51,28 @@ def test_step_that_failed_is_told_at_once_with_its_error_and_how_often() -> None
         "2026-11-21 03:00:04 a step of its boot failed: it could not load the kernel: not found (http://ipxe.org/2d0c613b)",
         "it told so 3 times, for the last time at 2026-11-21 03:00:16",
     )
-    assert "`tinkbox osie build` makes it anew" in found.remedy
+    assert "Another host may have said so" in found.remedy
+
+
+@pytest.mark.parametrize(
+    ("known", "missing"),
+    [
+        ({}, False),
+        ({"osie": ()}, True),
+        ({"osie": (replace(OSIE, architecture="aarch64"),)}, True),
+        ({"damaged": "x86_64"}, True),
+        ({"damaged": "aarch64"}, False),
+        ({"interface": None, "discovers": True}, False),
+        ({"interface": None, "damaged": "x86_64"}, True),
+    ],
+)
+def test_files_of_the_osie_are_missing_only_where_the_appliance_knows(known: dict[str, Any], *, missing: bool) -> None:
+    damaged = known.pop("damaged", "")
+    kernel = DamagedFile(path=f"/data/osie/{damaged}/vmlinuz", how="it is missing")
+    own = faults(appliance(vitals=Vitals(at=BEGIN, damaged_osie=(kernel,)))) if damaged else ()
+    (found,) = boot_step_failed(case(*SCRIPT, failed(4, Step.KERNEL, "2d0c613b"), faults=own, **known))
+    assert ("Files of the OSIE are missing" in found.remedy) is missing
+    assert "`tinkbox osie list`" in found.remedy
 
 
 @pytest.mark.parametrize(
@@ -129,6 +164,43 @@ def test_silence_after_the_first_boot_from_a_new_disk_is_suspect() -> None:
     assert "200 s later" in found.evidence[1]
     assert list(silent_disk(case(*told, left=True, after=WITHIN + 20)))
     assert [each.rule for each in diagnose(case(*told, installed=True, after=WITHIN + 20))] == ["SilentDisk"]
+
+
+WORKED = [
+    *osie_boot(0),
+    seen(36, Stage.TICKET),
+    seen(37, Stage.SESSION),
+    seen(41, Stage.ACTION, "task/sleep begun"),
+    seen(60, Stage.ACTION, "task/sleep SUCCESS after 19.0 s"),
+]
+
+
+@pytest.mark.parametrize(
+    "boot",
+    [
+        [asked(100), *answered(101), fetched(102), asked(103, Asker.IPXE), *answered(104)],
+        [asked(700), *answered(701), fetched(702), asked(703, Asker.IPXE), *answered(704)],
+        [asked(100, Asker.IPXE), *answered(101)],
+        [seen(100, Stage.DISK_BOOTED, "172.30.0.21, 'udhcp 1.36.1'", vendor_class="udhcp 1.36.1")],
+        [],
+    ],
+    ids=["firmware", "later", "iPXE in the card", "a plain DHCP client", "by another DHCP server"],
+)
+def test_a_machine_whose_workflow_ended_and_that_is_silent_at_its_disk_is_suspect(boot: list[Sighting]) -> None:
+    at = (boot[-1].at - BEGIN).total_seconds() + 2 if boot else 100
+    told = [*WORKED, *boot, seen(at, Stage.LOCAL_DISK, "exit", way="exit")]
+    heard = told[-1].at
+    found = diagnose(case(*told, installed=True, ticket=False, heard_at=heard, after=209))
+    assert [each.rule for each in found] == ["SilentDisk"]
+    assert "209 s later" in found[0].evidence[1]
+
+
+def test_a_system_that_asked_for_an_address_before_firmware_did_is_installed_and_runs() -> None:
+    ran = [*WORKED, seen(100, Stage.DISK_BOOTED)]
+    again = [asked(200), *answered(201), seen(210, Stage.LOCAL_DISK, way="exit")]
+    assert not list(silent_disk(case(*ran, *again, installed=True, after=WITHIN + 20)))
+    by_another_server = seen(2000, Stage.LOCAL_DISK, way="exit")
+    assert not list(silent_disk(case(*ran, by_another_server, installed=True, after=WITHIN + 20)))
 
 
 def test_firmware_that_asks_once_more_on_its_way_to_the_disk_is_told_as_well() -> None:

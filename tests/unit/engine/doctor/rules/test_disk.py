@@ -3,13 +3,17 @@
 from dataclasses import replace
 from datetime import timedelta
 
+import pytest
+
 from tests.unit.engine.boot_story import BEGIN, MAC, appliance, case
 from tinkbox.engine.doctor.case import Work
 from tinkbox.engine.doctor.rules.disk import deleted_early, disk_nearly_full, output_not_kept, write_refused
+from tinkbox.engine.views.overview import disk_line
 from tinkbox.model.diagnosis import Gravity
 from tinkbox.model.disk_usage import DiskUsage, EarlyDeletion, Share, Stored
 from tinkbox.model.vitals import Inodes, Vitals
 from tinkbox.model.workflow import State
+from tinkbox.model.write_fault import WriteFault
 
 MIB = 1 << 20
 SHARES = {Stored.OUTPUT: Share(octets=30 * MIB, number=9), Stored.IMAGES: Share(octets=900 * MIB, number=3)}
@@ -33,7 +37,7 @@ def test_a_disk_that_something_else_fills_is_told_so() -> None:
     )
     (found,) = disk_nearly_full(appliance(disk=little))
     assert found.remedy == (
-        "Free room on that disk. Something else fills it, for tinkbox has 2MiB there: `sudo du -xh / | sort -h | tail` shows what."
+        "Free room on that disk. Something else fills it, for tinkbox has 2MiB there: `du -xh / | sort -h | tail` shows what."
     )
 
 
@@ -60,7 +64,7 @@ def test_an_action_whose_output_is_refused_is_told_while_it_runs() -> None:
     (found,) = output_not_kept(replace(case(), work=work))
     assert found.gravity is Gravity.FAULT
     assert found.cause == (
-        "What action 'install/write' prints and hands in is not kept: the appliance's disk refuses it since "
+        "What action 'install/write' prints and hands in is not kept: the appliance cannot write it since "
         f"{BEGIN:%H:%M:%S} UTC."
     )
     assert found.evidence[0].endswith("refused for the first time: the appliance's disk is full: free room")
@@ -82,7 +86,7 @@ def test_inodes_that_run_out_are_told_however_many_bytes_are_free() -> None:
     assert "has 49 inodes left" in found(1000, 49)[0]
     vitals = Vitals(at=BEGIN, inodes=Inodes(total=1000, free=0), data_mount="/srv/my data")
     (none,) = disk_nearly_full(appliance(disk=ROOMY, vitals=vitals))
-    assert "`sudo du --inodes -x '/srv/my data' | sort -n | tail`" in none.remedy
+    assert "`du --inodes -x '/srv/my data' | sort -n | tail`" in none.remedy
     assert not list(disk_nearly_full(appliance(disk=ROOMY, vitals=Vitals(at=BEGIN))))
 
 
@@ -90,6 +94,45 @@ def test_a_refused_write_names_what_takes_room_only_where_room_is_short() -> Non
     vitals = Vitals(at=BEGIN, refused_write="its file system is read-only", refused_since=BEGIN)
     (roomy,) = write_refused(appliance(disk=ROOMY, vitals=vitals))
     assert roomy.evidence[0].endswith("refused for the first time: its file system is read-only")
-    assert "For room" not in roomy.remedy
+    assert "take most" not in roomy.remedy
     (full,) = write_refused(appliance(disk=FULL, vitals=vitals))
-    assert "For room: free what no image needs" in full.remedy
+    assert "Images take most: free what no image needs" in full.remedy
+
+
+LITTLE = DiskUsage(
+    free=20 * MIB, keep_free=512 * MIB, database=MIB, shares={Stored.IMAGES: Share(octets=2 * MIB, number=1)}
+)
+
+
+def test_of_a_disk_that_something_else_fills_nothing_of_ours_is_to_be_deleted() -> None:
+    vitals = Vitals(at=BEGIN, refused_write="full", refused_since=BEGIN, refused_for=WriteFault.FULL)
+    whole = appliance(disk=LITTLE, vitals=vitals)
+    for (found,) in (disk_nearly_full(whole), write_refused(whole)):
+        assert (
+            "Something else fills it, for tinkbox has 3MiB there: `du -xh / | sort -h | tail` shows what."
+            in found.remedy
+        )
+        assert "image delete" not in found.remedy
+    assert disk_line(LITTLE).remedy.startswith("something else fills it, for tinkbox has 3MiB there")
+    assert disk_line(FULL).remedy.startswith("images take most: free what no image needs (`tinkbox image gc`)")
+    assert disk_line(ROOMY).remedy == ""
+
+
+@pytest.mark.parametrize(
+    ("fault", "cause", "remedy"),
+    [
+        (WriteFault.LOCKED, "Another program has locked the appliance's database", "The disk is not to blame."),
+        (WriteFault.READ_ONLY, "The file system that the appliance writes to is read-only", "`dmesg | grep -i error`"),
+        (WriteFault.FULL, "The file system that the appliance writes to is full", "`df -h` and `df -i`"),
+        (WriteFault.FAILING, "The disk that the appliance writes to answers with errors", "`dmesg | grep -i error`"),
+        (WriteFault.TOO_MUCH, "The registry has no room for more images", "Do what stands there."),
+        (WriteFault.OTHER, "The appliance cannot write", "`df -h`, `df -i`"),
+    ],
+)
+def test_a_refused_write_is_told_by_what_refused_it(fault: WriteFault, cause: str, remedy: str) -> None:
+    vitals = Vitals(at=BEGIN, refused_write="it says why", refused_since=BEGIN, refused_for=fault)
+    (found,) = write_refused(appliance(disk=ROOMY, vitals=vitals))
+    assert found.cause.startswith(cause)
+    assert remedy in found.remedy
+    if fault is WriteFault.LOCKED:
+        assert not any(each in found.remedy for each in ("df -h", "dmesg"))

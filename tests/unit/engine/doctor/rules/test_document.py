@@ -10,7 +10,8 @@ from tests.unit.engine.boot_story import BEGIN, MAC, OURS
 from tests.unit.engine.doctor.rules.test_work import FAILED, found, patient
 from tinkbox.engine.doctor.case import Way, Work
 from tinkbox.engine.doctor.presence import NEIGHBOURS, NEIGHBOURS_KEPT, Presence
-from tinkbox.model.diagnosis import Gravity
+from tinkbox.engine.doctor.rules.document import refused_at
+from tinkbox.model.diagnosis import Gravity, Listens
 from tinkbox.model.hardware import Interface
 from tinkbox.model.workflow import State
 
@@ -81,6 +82,50 @@ def test_this_host_as_a_gateway_that_forwards_nothing_is_told() -> None:
         assert [each.rule for each in found(patient(healthy))] == ["WorkflowFailed"]
 
 
+REFUSED = replace(
+    FAILED,
+    message="exit code 1",
+    tail=("Connecting to 172.30.0.1:8080", "wget: can't connect to remote host: Connection refused"),
+)
+
+
+@pytest.mark.parametrize(
+    ("where", "cause"),
+    [
+        (Listens.ELSEWHERE, "what listens on that port here does so at other addresses alone."),
+        (Listens.NOWHERE, "nothing listens on that port here."),
+    ],
+)
+def test_a_server_of_this_host_that_is_not_where_it_was_asked_is_told(where: Listens, cause: str) -> None:
+    refused, _ = found(patient(replace(REFUSED, way=Way(refused=(OURS, 8080, where)))))
+    assert refused.rule == "RefusedHere"
+    assert refused.cause == f"install/write asked 172.30.0.1 for port 8080, which is this host, and {cause}"
+    assert "Connecting to 172.30.0.1:8080" in str(refused.evidence)
+
+
+def test_a_server_that_listens_by_now_or_of_another_host_is_not_told() -> None:
+    for way in (Way(refused=(OURS, 8080, Listens.THERE)), Way()):
+        assert [each.rule for each in found(patient(replace(REFUSED, way=way)))] == ["WorkflowFailed"]
+
+
+@pytest.mark.parametrize(
+    ("tail", "found_at"),
+    [
+        (REFUSED.tail, (OURS, 8080)),
+        (("curl: (7) Failed to connect to 172.30.0.1 port 8080 after 0 ms: Connection refused",), (OURS, 8080)),
+        (("dial tcp 172.30.0.1:8080: connect: connection refused",), (OURS, 8080)),
+        (("connect to host 172.30.0.1: Connection refused",), None),
+        (("172.30.0.1:99999: Connection refused",), None),
+        (("999.30.0.1:80: Connection refused",), None),
+        (("172.30.0.1:8080: 404 Not Found",), None),
+    ],
+)
+def test_where_an_action_was_refused_is_read_of_its_words(
+    tail: tuple[str, ...], found_at: tuple[IPv4Address, int] | None
+) -> None:
+    assert refused_at(replace(REFUSED, tail=tail)) == found_at
+
+
 def test_what_answers_or_cannot_be_asked_is_not_told() -> None:
     assert rules(NO_NAME) == rules(NO_ROUTE) == ["WorkflowFailed"]
 
@@ -104,7 +149,15 @@ async def test_only_where_a_failure_speaks_of_the_way_its_neighbours_are_asked_a
     async def one_more(_: IPv4Address) -> bool | None:
         return None
 
-    presence = Presence(one, anybody, one_more, lambda address: False if address == OURS else None, lambda: now[0])
+    presence = Presence(
+        one,
+        anybody,
+        one_more,
+        lambda address: False if address == OURS else None,
+        lambda _: ("", ""),
+        lambda *_: None,
+        lambda: now[0],
+    )
     for each in (FAILED, replace(NO_NAME, state=State.RUNNING, ended_at=None), replace(NO_NAME, state=State.SUCCESS)):
         assert await presence.with_way(each, CARD) is each
     assert await presence.with_way(NO_NAME, None) is NO_NAME

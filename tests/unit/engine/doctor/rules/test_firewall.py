@@ -105,6 +105,25 @@ def test_a_refused_reply_stays_the_same_condition_when_its_rule_is_found() -> No
     assert first.subject == then.subject == "lab DHCP"
 
 
+@pytest.mark.parametrize(
+    ("targets", "to"),
+    [
+        (("172.30.0.60",), " to 172.30.0.60"),
+        (("172.30.0.60", "172.30.0.61"), " to 172.30.0.60 and 172.30.0.61"),
+        (tuple(f"172.30.0.{each}" for each in range(60, 65)), ""),
+        (("172.30.0.60", "255.255.255.255"), ""),
+    ],
+)
+def test_replies_that_are_refused_to_a_few_alone_are_told_of_these(targets: tuple[str, ...], to: str) -> None:
+    refused = replace(REFUSED, what="TFTP", to=targets[-1], targets=targets)
+    (found,) = replies_refused(appliance(vitals=Vitals(at=BEGIN, host=HostVitals(refused_replies=(refused,)))))
+    assert f"does not let TFTP replies out on lab{to}, most likely by its own firewall: " in found.cause
+    assert found.cause.endswith("no machine there gets an answer." if to else "machines get no answer.")
+    assert found.stops is not None
+    assert found.stops.to == (frozenset(targets) if to else frozenset())
+    assert found.subject == "lab TFTP"
+
+
 def test_replies_by_tftp_let_all_of_udp_out() -> None:
     ports = (shut(67, "DHCP", OUT), shut(69, "TFTP", "iptables -I OUTPUT -o lab -p udp -j ACCEPT"))
     (found,) = replies_refused(appliance(vitals=Vitals(at=BEGIN, shut_replies=ports)))

@@ -53,12 +53,12 @@ def found(host: HostVitals) -> Diagnosis:
     ("host", "rule", "gravity", "cause", "remedy"),
     [
         (HostVitals(taken=(TakenAddress(interface="lab", address=OURS, mac=MAC),)), "AddressTaken", Gravity.FAULT, f"Another host ({MAC}) has the appliance's address 172.30.0.1 on lab", "arping -D"),
-        (HostVitals(refused_replies=(REFUSED,)), "RepliesRefused", Gravity.FAULT, "does not let DHCP replies out on lab", "`sudo iptables -S OUTPUT` and `sudo nft list ruleset`"),
+        (HostVitals(refused_replies=(REFUSED,)), "RepliesRefused", Gravity.FAULT, "does not let DHCP replies out on lab", "`iptables -S OUTPUT` and `nft list ruleset`"),
         (HostVitals(appliances=(OTHER,)), "OtherAppliance", Gravity.SUSPECT, f"Another tinkbox, at 172.30.0.2 (MAC {MAC}), serves this network too.", "Stop one of them"),
         (HostVitals(appliances=(replace(OTHER, address=OURS),)), "OtherAppliance", Gravity.SUSPECT, "too with the same address.", "Stop one of them"),
         (HostVitals(links=(replace(LINK, networks=frozenset({IPv4Network("172.30.0.0/30")})),)), "NetmaskChanged", Gravity.FAULT, "172.30.0.0/24 is not on the appliance's interface lab any more", "`ip addr add 172.30.0.1/24 dev lab`"),
         (HostVitals(links=(replace(LINK, mtu=1400),)), "MtuSmall", Gravity.SUSPECT, "The MTU of lab is 1400", "`ip link set lab mtu 1500`"),
-        (HostVitals(database=LostDatabase(path="/d/tinkbox.sqlite", replaced=False, open_files=(("", "/proc/7/fd/9"), ("-wal", "/proc/7/fd/10")))), "DatabaseGone", Gravity.FAULT, "was deleted while tinkbox runs", "`sudo cp /proc/7/fd/9 /d/tinkbox.sqlite.rescued && sudo cp /proc/7/fd/10 /d/tinkbox.sqlite.rescued-wal`"),
+        (HostVitals(database=LostDatabase(path="/d/tinkbox.sqlite", replaced=False, open_files=(("", "/proc/7/fd/9"), ("-wal", "/proc/7/fd/10")))), "DatabaseGone", Gravity.FAULT, "was deleted while tinkbox runs", "`cp /proc/7/fd/9 /d/tinkbox.sqlite.rescued && cp /proc/7/fd/10 /d/tinkbox.sqlite.rescued-wal`"),
         (HostVitals(database=LostDatabase(path="/d/tinkbox.sqlite", replaced=True)), "DatabaseGone", Gravity.FAULT, "was replaced by another file", "`systemctl restart tinkbox`"),
     ],
 )  # fmt: skip
@@ -115,6 +115,19 @@ def test_of_more_marks_than_there_are_places_it_is_said_that_there_are_more() ->
     assert len(many.evidence) == 7
     assert str(marks[-1].mac) in many.evidence[4], "the newest"
     assert few.subject == many.subject
+
+
+def test_an_appliance_that_did_not_answer_is_told_in_the_past_unless_another_one_is_there() -> None:
+    silent = replace(OTHER, unanswered=BEGIN + timedelta(seconds=30))
+    told = found(HostVitals(appliances=(silent,)))
+    assert told.cause == (
+        f"Another tinkbox, at 172.30.0.2 (MAC {MAC}), was heard at 2026-11-21 03:00:00 and not since: it served this network too."
+    )
+    assert told.evidence[1].startswith(f"2026-11-21 03:00:30 {MAC} did not answer our question")
+    there = replace(OTHER, mac=MacAddress("00:25:90:00:00:0a"))
+    both = found(HostVitals(appliances=(silent, there)))
+    assert both.cause.startswith("Another tinkbox, at 172.30.0.2 (MAC 00:25:90:00:00:0a), serves this network too")
+    assert both.subject == told.subject
 
 
 @pytest.mark.parametrize("in_touch", [True, False])

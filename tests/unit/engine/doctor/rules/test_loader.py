@@ -1,6 +1,7 @@
 """The doctor's rules about the boot loader."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import pytest
 
@@ -70,6 +71,10 @@ def test_a_file_that_is_not_served_is_named() -> None:
     (found,) = missing_loader(case(asked(0), failed(1, "not found", 0, name="pxelinux.0")))
     assert (found.gravity, "pxelinux.0" in found.cause) == (Gravity.FAULT, True)
     assert "probably another DHCP server" in found.cause
+    name = "`tinkbox hardware delete m3`$(id).0"
+    asks = [asked(0), replace(failed(1, "not found", 0, name=name), detail=f"{name}: not found")]
+    (evil,) = missing_loader(case(*asks))
+    assert "`" not in evil.cause + "".join(evil.evidence), "it would look like a command of ours"
     assert not list(missing_loader(case(asked(0), failed(1, "not found", 0, name="autoexec.ipxe"), fetched(2))))
     assert not list(missing_loader(case(asked(0), failed(1, "silence", 0))))
 
@@ -85,6 +90,35 @@ def test_a_question_by_tftp_alone_is_no_fault_where_machines_ask_for_addresses_f
     assert found.gravity is gravity, "any host can send one"
     (found,) = rule(case(asked(0), failed(1, why, 0), mode=mode))
     assert found.gravity is Gravity.FAULT
+
+
+def test_of_many_files_that_are_not_served_the_newest_are_shown() -> None:
+    (found,) = missing_loader(
+        case(asked(0), *(failed(1 + each, "not found", 0, name=f"a{each}") for each in range(100)))
+    )
+    assert found.evidence[0] == "96 questions for other files before that"
+    assert len(found.evidence) == 5
+
+
+def test_a_raspberry_pi_without_its_firmwares_files_is_told_where_they_belong() -> None:
+    asks = asked(0, Asker.RASPBERRY_PI, 0)
+    story = [failed(1, "not found", 0, name="123/start4.elf"), failed(2, "not found", 0, name="config.txt")]
+    (found,) = missing_loader(case(asks, *story))
+    assert found.cause == (
+        "The machine is a Raspberry Pi, and its firmware's own files are not there: it asks for '123/start4.elf' in vain."
+    )
+    assert "the folder `raspberrypi` of the data folder" in found.remedy
+
+
+def test_firmware_of_32_bits_is_not_said_to_want_signatures() -> None:
+    begun = [asked(0, architecture=6), *answered(1), fetched(3)]
+    assert not list(wrong_loader(case(*begun, after=45))), "some 64-bit firmware calls itself so"
+    for told in (case(*begun, after=46), case(*begun, asked(9, architecture=6))):
+        (found,) = (each for each in diagnose(told) if each.gravity is Gravity.FAULT)
+        assert found.rule == "WrongLoader"
+        assert "UEFI for 32-bit x86, for which there is no boot loader here" in found.cause
+    ran = seen(9, Stage.SCRIPT)
+    assert not list(wrong_loader(case(*begun, ran, after=90)))
 
 
 def test_answers_that_never_arrive_are_a_firewalls() -> None:
@@ -189,6 +223,16 @@ def test_a_loader_of_which_nothing_was_heard() -> None:
     assert not list(silent_loader(case(asked(0), fetched(2), after=45)))
     assert not list(silent_loader(case(asked(0), fetched(2), asked(5, Asker.IPXE), after=90)))
     assert not list(silent_loader(case(asked(0), after=90)))
+
+
+def test_a_loader_of_which_only_a_question_came_since_is_not_said_to_be_silent() -> None:
+    forged = [asked(second, Asker.HTTP) for second in (700, 1400)]
+    (found,) = silent_loader(case(asked(0), *answered(1), fetched(2), *forged, after=20))
+    assert found.cause == (
+        "The machine has snponly.efi, and did not go on with it: only its question for an address came again."
+    )
+    assert "asked for an address again" in found.evidence[1]
+    assert found.evidence[2].endswith("no word of the loader for 1418 s")
 
 
 def test_a_host_that_only_fetched_a_file_is_no_machine_that_boots() -> None:

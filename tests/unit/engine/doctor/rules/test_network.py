@@ -22,13 +22,15 @@ from tests.unit.engine.boot_story import (
     rival,
     seen,
 )
-from tinkbox.engine.doctor.case import KnownHost, NetworkQuestion
+from tinkbox.engine.doctor.case import Case, KnownHost, NetworkQuestion
 from tinkbox.engine.doctor.case import held_back as held_back_alone
 from tinkbox.engine.doctor.doctor import diagnose
+from tinkbox.engine.doctor.presence import Presence
 from tinkbox.engine.doctor.rules.network import (
     address_in_use,
     address_outside,
     answers_for_many,
+    asks_in_vlan,
     heard,
     held_back,
     nobody_gives_addresses,
@@ -39,6 +41,7 @@ from tinkbox.engine.doctor.rules.network import (
     relay_unreached,
     remembered_address,
     seconds_asked,
+    sent_elsewhere,
     spanning_tree,
     too_many_unknown,
     unheard_relay,
@@ -49,6 +52,7 @@ from tinkbox.model.diagnosis import Gravity
 from tinkbox.model.hardware import MacAddress
 from tinkbox.model.leases import Claimant, Subnet
 from tinkbox.model.limits import NODE_CONNECTIONS, RENDERINGS, HeldBack, Standing
+from tinkbox.model.vitals import TaggedQuestion
 
 NODE = KnownHost(name="node1", in_touch=True)
 SILENT = KnownHost(name="node1", in_touch=False)
@@ -534,3 +538,47 @@ def test_a_relay_is_asked_only_when_offers_are_not_taken_for_a_while() -> None:
     assert unheard_relay(case(*RELAYED, seen(9, Stage.LEASED, address="172.31.0.7"), after=30)) is None
     assert unheard_relay(case(asked(0), seen(0, Stage.OFFERED), after=60)) is None, "there is none"
     assert unheard_relay(case(*RELAYED[:1], after=60)) is None, "nothing was offered"
+
+
+def test_a_machine_that_asks_in_another_vlan_is_told_which_one() -> None:
+    asked_there = TaggedQuestion(mac=MAC, interface="eth1", vlan_id=20, at=BEGIN)
+    (found,) = (each for each in diagnose(case(tagged=(asked_there,), after=60)) if each.gravity is Gravity.SUSPECT)
+    assert found.rule == "AsksInVlan", "it says more than that nothing was ever seen"
+    assert found.cause == (
+        "The machine's questions come in on eth1 tagged for VLAN 20, and the appliance takes only what comes untagged there."
+    )
+    assert "`ip link add link eth1 name eth1.20 type vlan id 20`" in found.remedy
+
+
+@pytest.mark.parametrize(
+    "healthy",
+    [
+        case(asked(0), tagged=(TaggedQuestion(mac=MAC, interface="eth1", vlan_id=20, at=BEGIN),), after=5),
+        case(tagged=(TaggedQuestion(mac=MAC, interface="eth1", vlan_id=20, at=BEGIN),), after=601),
+        case(tagged=(TaggedQuestion(mac=MAC, interface="eth1", vlan_id=20, at=BEGIN),), ticket=False),
+        case(tagged=(TaggedQuestion(mac=MacAddress(HIS), interface="eth1", vlan_id=20, at=BEGIN),)),
+    ],
+    ids=["its VLAN has an interface here", "long ago", "nobody waits for it", "another machine"],
+)
+def test_what_others_ask_in_vlans_is_not_told_of_a_machine(healthy: Case) -> None:
+    assert not list(asks_in_vlan(healthy))
+
+
+def test_a_static_entry_of_a_bridge_is_told_of_a_machine_that_stands_still() -> None:
+    stands = case(asked(0), *answered(1), after=60)
+    asked_for: list[str] = []
+
+    def static_port(mac: str) -> tuple[str, str]:
+        asked_for.append(mac)
+        return "lab", "tap3"
+
+    async def nobody(*_: object) -> bool | None:
+        return None
+
+    presence = Presence(nobody, nobody, nobody, lambda _: None, static_port, lambda *_: None, lambda: BEGIN)
+    assert not list(sent_elsewhere(presence.with_bridge(case(asked(0), *answered(1), after=30)))), "it is on its way"
+    assert not list(sent_elsewhere(presence.with_bridge(case(*osie_boot(0), after=600))))
+    assert asked_for == []
+    (found,) = (each for each in diagnose(presence.with_bridge(stands)) if each.gravity is Gravity.SUSPECT)
+    assert found.rule == "SentElsewhere", "it says more than that the boot stands still"
+    assert f"`bridge fdb del {MAC} dev tap3 master static`" in found.remedy

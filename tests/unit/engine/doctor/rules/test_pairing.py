@@ -9,7 +9,7 @@ from tests.unit.engine.boot_story import BEGIN, MAC, answered, asked, case, osie
 from tests.unit.engine.doctor.rules.test_silence import WORK
 from tinkbox.engine.doctor.case import Near
 from tinkbox.engine.doctor.doctor import diagnose
-from tinkbox.engine.doctor.rules.pairing import same_mac, wrong_mac
+from tinkbox.engine.doctor.rules.pairing import management_controller, same_mac, wrong_mac
 from tinkbox.model.boot import Asker, Silence, Stage
 from tinkbox.model.diagnosis import Gravity
 from tinkbox.model.hardware import MacAddress
@@ -142,3 +142,22 @@ def test_two_that_ask_in_turns_since_the_worker_was_heard_of_are_a_fault() -> No
     work = replace(WORK, contact=BEGIN + timedelta(seconds=140))
     (found,) = (each for each in diagnose(case(*osie_boot(0), *turns, work=work, after=60)) if each.rule == "SameMac")
     assert (found.gravity, found.leads) == (Gravity.FAULT, True)
+
+
+@pytest.mark.parametrize(
+    "called",
+    [{"vendor_class": "iDRAC"}, {"hostname": "ILOCZ1234ABCD"}, {"hostname": "idrac-7HX2Q13"}, {"hostname": "openbmc"}, {"hostname": "XCC-7X06-J1"}],
+)  # fmt: skip
+def test_a_machine_that_is_registered_with_its_controllers_mac_is_told_so(called: dict[str, str]) -> None:
+    own = seen(5, Stage.DISK_BOOTED, "172.30.0.21", **called)
+    (found,) = (each for each in diagnose(case(own)) if each.gravity is not Gravity.HARMLESS)
+    assert (found.rule, found.gravity) == ("ManagementController", Gravity.SUSPECT)
+    assert found.cause.endswith(f"it calls itself {next(iter(called.values()))!r}.")
+    assert f"`tinkbox hardware edit {MAC} --add-mac MAC --remove-mac {MAC} --force`" in found.remedy
+
+
+def test_a_system_with_another_name_or_that_booted_from_the_network_is_no_controller() -> None:
+    own = seen(500, Stage.DISK_BOOTED, "172.30.0.21", hostname="ilo-1")
+    assert not list(management_controller(case(seen(5, Stage.DISK_BOOTED, hostname="pilot3"))))
+    assert not list(management_controller(case(*osie_boot(0), own))), "its firmware asks with that MAC"
+    assert not list(management_controller(case(own, ticket=False)))

@@ -81,6 +81,11 @@ def test_a_machine_that_a_quota_left_out_is_told_which(why: Silence, key: str) -
     (found,) = left_out(case(asked(0), ignored, interface=None, discovers=True))
     assert f" {key} allows" in found.cause
     assert f"raise {key} in tinkbox.yaml" in found.remedy
+    assert not list(left_out(case(asked(0), ignored, interface=None))), "discovery is switched off since"
+    since = BEGIN + timedelta(seconds=30)
+    assert not list(left_out(case(asked(0), ignored, interface=None, discovers=True, since=since))), "the quota of then"
+    still = replace(ignored, facts={**ignored.facts, "count": 9, "lasted": 40.0})
+    assert list(left_out(case(asked(0), still, interface=None, discovers=True, since=since))), "it asks on"
 
 
 @pytest.mark.parametrize(
@@ -125,12 +130,31 @@ def test_without_an_address_to_give_nobody_is_answered() -> None:
     assert found.evidence[1:] == ("172.31.0.0/24 lends nothing: it has no pool",)
     assert "an address of 172.31.0.0/24 in its hardware document" in found.remedy
     assert "give the pool of 172.31.0.0/24 under dhcp.subnets more room" in found.remedy
-    (found,) = no_address(case(asked(0), ignored, mode="pool", subnets=subnets, interface=None))
+    (found,) = no_address(case(asked(0), ignored, mode="pool", subnets=subnets, interface=None, discovers=True))
     assert "unknown machines hold as much of the pool as they may" in found.cause
     (found,) = no_address(case(asked(0), ignored, interface=free))
     assert "none is reserved for it" in found.cause
     assert not list(no_address(case(asked(0), ignored, *answered(4))))
     assert not list(no_address(case(asked(0), UNKNOWN)))
+
+
+@pytest.mark.parametrize(
+    ("now", "told"),
+    [
+        ({"mode": "off", "interface": None}, False),
+        ({"mode": "off", "interface": replace(KNOWN, address=None)}, False),
+        ({"mode": "proxy", "interface": replace(KNOWN, address=None)}, False),
+        ({"mode": "pool", "interface": None}, False),
+        ({"mode": "pool", "interface": replace(KNOWN, address=None)}, False),
+        ({"mode": "reservation", "interface": replace(KNOWN, address=None)}, True),
+    ],
+)
+def test_an_address_that_lacked_before_the_start_lacks_only_where_it_still_does(
+    now: dict[str, object], *, told: bool
+) -> None:
+    ignored = seen(0.1, Stage.IGNORED, why=Silence.NO_ADDRESS.value)
+    found = list(no_address(case(asked(0), ignored, since=BEGIN + timedelta(seconds=30), **now)))
+    assert bool(found) is told
 
 
 def test_a_reserved_address_that_is_lent_to_another_machine_names_holder_and_end() -> None:
@@ -169,7 +193,7 @@ def test_a_network_behind_a_relay_that_nobody_configured_is_named_and_no_other_r
 def test_a_pool_for_whose_addresses_others_answer_is_not_said_to_be_full() -> None:
     ignored = seen(0.1, Stage.IGNORED, why=Silence.NO_ADDRESS.value)
     liar = Claimant(mac="02:00:00:00:00:66", network=NETWORK.network, size=100, addresses=53, believed=8)
-    (found,) = no_address(case(asked(0), ignored, mode="pool", interface=None, claimants=(liar,)))
+    (found,) = no_address(case(asked(0), ignored, mode="pool", interface=None, discovers=True, claimants=(liar,)))
     assert found.cause.endswith("other hosts answer for those of the pool that are free.")
     assert "02:00:00:00:00:66 answered for 53 of the 100 addresses" in found.evidence[1]
 

@@ -304,6 +304,16 @@ def test_a_machine_without_a_disk_is_told_so() -> None:
     assert (found.gravity, found.evidence) == (Gravity.SUSPECT, ("its inventory lists no disk",))
 
 
+def test_an_inventory_has_its_time_and_says_nothing_of_a_boot_after_it() -> None:
+    at = BEGIN + timedelta(seconds=41)
+    (found,) = disk_not_found(case(*osie_boot(0), inventory=INVENTORY, inventory_at=at))
+    assert found.evidence == ("2026-11-21 03:00:41 its inventory lists no disk",)
+    assert not list(disk_not_found(case(*osie_boot(0), *osie_boot(300), inventory=INVENTORY, inventory_at=at)))
+    told = seen(60, Stage.ACTION, "disk/write FAILED after 1.0 s, DiskNotFound: cannot open /dev/sda")
+    (found,) = disk_not_found(case(*osie_boot(0), told, inventory=INVENTORY, inventory_at=at))
+    assert found.evidence[1] == "2026-11-21 03:00:41 its disks: none"
+
+
 def test_a_machine_that_comes_back_from_its_disk_found_nothing_there() -> None:
     (found,) = disk_not_found(case(*to_disk(0), asked(20)))
     assert (found.gravity, "17 s later" in found.evidence[1]) == (Gravity.FAULT, True)
@@ -328,7 +338,7 @@ def test_boots_that_begin_again_and_again_are_a_loop() -> None:
     vain = [
         each for begin in (0, 60, 120) for each in (asked(begin), *answered(begin + 1), seen(begin + 7, Stage.SCRIPT))
     ]
-    (found,) = boot_loop(case(*vain))
+    (found,) = boot_loop(case(*vain, asked(180)))
     assert (found.gravity, len(found.evidence)) == (Gravity.FAULT, 3)
     assert (
         found.evidence[0] == "2026-11-21 03:00:00 a boot that ended with: 2026-11-21 03:00:07 fetched its boot script"
@@ -340,15 +350,30 @@ def test_boots_that_begin_again_and_again_are_a_loop() -> None:
     assert found.remedy.startswith(LOOK_AT[Stage.SCRIPT]), (
         "what there is to look at, whether or not it stands still now"
     )
-    assert not list(boot_loop(case(*vain[5:])))
+    assert not list(boot_loop(case(*vain[5:], asked(180))))
     assert not list(boot_loop(case(*vain, *osie_boot(180))))
+
+
+def test_a_boot_under_way_is_none_that_ended() -> None:
+    twice = [each for begin in (0, 60) for each in (asked(begin), *answered(begin + 1), seen(begin + 7, Stage.SCRIPT))]
+    third = [*twice, asked(120), *answered(121), seen(122, Stage.LOADER_REQUESTED)]
+    assert not list(boot_loop(case(*third, after=3)))
+    flows = [*third[:-1], seen(122, Stage.LOADER_REQUESTED, moved=60.0)]
+    assert not list(boot_loop(case(*flows, after=90)))
+    (found,) = boot_loop(case(*third, after=50))
+    assert len(found.evidence) == 3
+    four = [*twice, asked(120), *answered(121), seen(127, Stage.SCRIPT), asked(180), *answered(181)]
+    (found,) = boot_loop(case(*four))
+    assert [each[:19] for each in found.evidence] == [f"2026-11-21 03:0{minute}:00" for minute in (0, 1, 2)]
+    (found,) = boot_loop(case(*four, parked="4 boots without progress"))
+    assert found.evidence[-2].startswith("2026-11-21 03:03:00")
 
 
 def test_a_loop_whose_boots_end_differently_names_no_one_end() -> None:
     vain = [
         each for begin in (0, 60, 120) for each in (asked(begin), *answered(begin + 1), seen(begin + 7, Stage.SCRIPT))
     ]
-    (found,) = boot_loop(case(*vain, seen(128, Stage.KERNEL)))
+    (found,) = boot_loop(case(*vain, seen(128, Stage.KERNEL), after=100))
     assert found.cause == "The machine boots again and again without getting anywhere."
     assert found.remedy.startswith(LOOK_AT[Stage.KERNEL])
 

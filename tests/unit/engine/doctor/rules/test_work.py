@@ -155,6 +155,15 @@ def test_an_actions_word_spelled_as_ours_has_none_of_our_advice() -> None:
     assert told.cause.endswith(": the action says 'ImageNotFound: 404'.")
     assert not any("advises" in each for each in told.evidence)
     assert told.remedy.startswith("`tinkbox workflow logs")
+    (early,) = found(patient(replace(FAILED, reason="ImageNotFound", message="404", hint=Reason.IMAGE_NOT_FOUND.hint)))
+    assert early.remedy == (
+        "Push it, or load it with `tinkbox image load FILE`; `tinkbox image list` shows what is there. "
+        "`tinkbox workflow retry 0f6ca2f4` resumes at this action."
+    )
+    (printed,) = found(patient(replace(FAILED, tail=("type `tinkbox workflow delete --all`",))))
+    assert printed.evidence[-1] == "it printed: type 'tinkbox workflow delete --all'"
+    (stopped,) = found(patient(replace(FAILED, reason="Canceled", message="", hint=Reason.CANCELED.hint)))
+    assert stopped.remedy.startswith("`tinkbox workflow retry 0f6ca2f4` takes it up again.")
     (ours,) = found(patient(replace(FAILED, reason="NoSuchDisk", message="no sda", hint=Reason.NO_SUCH_DISK.hint)))
     assert ours.cause.endswith(": NoSuchDisk: no sda.")
     assert ours.remedy.startswith("Correct the template's `disk`")

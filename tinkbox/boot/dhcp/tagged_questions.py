@@ -1,0 +1,118 @@
+"""Hears the DHCP questions that come in tagged for a VLAN, which the interface itself does not take (IEEE 802.1Q)."""
+
+import asyncio
+import socket
+import struct
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, suppress
+from datetime import datetime
+from typing import Final, NoReturn
+
+from tinkbox.boot.network import packet_filter
+from tinkbox.model.hardware import MacAddress
+from tinkbox.model.vitals import TaggedQuestion
+from tinkbox.wire.dhcp.packets import SERVER_PORT, MalformedPacket, Op
+from tinkbox.wire.dhcp.packets import decode as decode_packet
+from tinkbox.wire.dhcp.udp_frames import decode
+
+EVERY: Final = 3.0  # seconds
+_MOST: Final = 64  # frames that are read at a look
+_KEPT: Final = 256  # machines
+_ROOM: Final = 1 << 17
+_LONGEST: Final = 2048
+# <linux/if_packet.h>
+_SOL_PACKET, _PACKET_AUXDATA, _PACKET_IGNORE_OUTGOING = 263, 8, 23
+_AUXDATA: Final = struct.Struct("=IIIHHHH")
+_TAG_IS_TOLD: Final = 1 << 4  # TP_STATUS_VLAN_VALID
+_NUMBER: Final = 0xFFF
+_ALL: Final = 3  # <linux/if_ether.h>: ETH_P_ALL; the tag shows before the kernel looks for the VLAN's interface, and not afterwards
+_TAG_IS_PRESENT: Final = 0xFFFFF000 + 48  # <linux/filter.h>: SKF_AD_OFF + SKF_AD_VLAN_TAG_PRESENT
+# Keeps whole IPv4 UDP for port 67 that had a tag, without options of IP; a leap is to the last line: drop.
+_PROGRAM: Final = (
+    (0x20, 0, 0, _TAG_IS_PRESENT),
+    (0x15, 11, 0, 0),
+    (0x28, 0, 0, 12),  # ldh [12]: type
+    (0x15, 0, 9, 0x0800),
+    (0x30, 0, 0, 14),  # ldb [14]: version, and words of the IP header
+    (0x15, 0, 7, 0x45),
+    (0x30, 0, 0, 23),  # ldb [23]: protocol
+    (0x15, 0, 5, 17),
+    (0x28, 0, 0, 20),  # ldh [20]: fragment
+    (0x45, 3, 0, 0x3FFF),
+    (0x28, 0, 0, 36),  # ldh [36]: destination port
+    (0x15, 0, 1, SERVER_PORT),
+    (0x06, 0, 0, _LONGEST),  # keep
+    (0x06, 0, 0, 0),
+)
+
+
+class TaggedQuestions:
+    """Those that come in on an interface; `clock` is in UTC."""
+
+    def __init__(self, interface: str, clock: Callable[[], datetime]) -> None:
+        self._interface = interface
+        self._clock = clock
+        self._of: dict[MacAddress, TaggedQuestion] = {}
+
+    @property
+    def found(self) -> Sequence[TaggedQuestion]:
+        """The newest of each machine."""
+        return [*self._of.values()]
+
+    async def run(self) -> NoReturn:
+        """Look every few seconds, for ever."""
+        with ExitStack() as stack:
+            frames: socket.socket | None = None
+            with suppress(OSError):  # without the right to look nothing is found
+                frames = stack.enter_context(self.watching())
+            while True:
+                await asyncio.sleep(EVERY)
+                if frames is not None:
+                    with suppress(OSError):  # the interface is gone
+                        self.look(frames)
+
+    def watching(self) -> socket.socket:
+        """What keeps frames for a look; raises OSError where there is no right to it."""
+        frames = socket.socket(socket.AF_PACKET, socket.SOCK_RAW | socket.SOCK_CLOEXEC)
+        try:
+            frames.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _ROOM)
+            frames.setsockopt(_SOL_PACKET, _PACKET_AUXDATA, 1)
+            frames.setsockopt(_SOL_PACKET, _PACKET_IGNORE_OUTGOING, 1)
+            packet_filter.attach(frames, _PROGRAM)
+            frames.bind((self._interface, _ALL))
+        except OSError:
+            frames.close()
+            raise
+        return frames
+
+    def look(self, watching: socket.socket) -> None:
+        """Take note of what came in; `watching` is what `watching` gave."""
+        for vlan_id, mac in _read(watching):
+            self._of.pop(mac, None)  # so that the oldest comes first
+            self._of[mac] = TaggedQuestion(mac=mac, interface=self._interface, vlan_id=vlan_id, at=self._clock())
+            if len(self._of) > _KEPT:
+                del self._of[next(iter(self._of))]
+
+
+def _read(watching: socket.socket) -> Iterator[tuple[int, MacAddress]]:
+    """The VLAN of each question, and the MAC of the machine that asks."""
+    for _ in range(_MOST):
+        try:
+            octets, told, _, _ = watching.recvmsg(_LONGEST, 128, socket.MSG_DONTWAIT)
+        except BlockingIOError:
+            return
+        vlan_id = next(
+            (_vlan_id(data) for level, kind, data in told if (level, kind) == (_SOL_PACKET, _PACKET_AUXDATA)), 0
+        )
+        frame = decode(octets)
+        if not vlan_id or frame is None:  # 0 is no VLAN, but a priority
+            continue
+        with suppress(MalformedPacket):
+            question = decode_packet(frame.payload)
+            if question.op is Op.REQUEST and question.message_type is not None:
+                yield vlan_id, question.mac
+
+
+def _vlan_id(auxiliary: bytes) -> int:
+    status, *_, tag, _ = _AUXDATA.unpack_from(auxiliary)
+    return tag & _NUMBER if status & _TAG_IS_TOLD else 0

@@ -1,0 +1,26 @@
+"""Writes that are refused, and why."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import Enum, auto
+
+
+class WriteFault(Enum):
+    """Why a write is refused, as far as it was seen."""
+
+    LOCKED = auto()  # another program holds the file: the disk is sound
+    READ_ONLY = auto()  # the file system
+    FULL = auto()  # the disk, its inodes, or a quota
+    FAILING = auto()  # the disk answers with an error of its own
+    TOO_MUCH = auto()  # what a setting allows is used up, whatever the disk has
+    OTHER = auto()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RefusedWrite:
+    """`what` is not written since `since`; `text` is the newest refusal, with the way out."""
+
+    since: datetime
+    what: str
+    text: str
+    fault: WriteFault = WriteFault.OTHER

@@ -106,6 +106,7 @@ from tinkbox.settings.all_settings import Settings
 from tinkbox.settings.metadata import ALL, OFF
 from tinkbox.store.database import Store
 from tinkbox.store.integrity import damage_of
+from tinkbox.unwritable import file_size_limit
 from tinkbox.vital_sources import (
     DamagedImages,
     damage,
@@ -453,6 +454,7 @@ class Appliance:
             unclean_end=self._unclean_end,
             inodes=partial(inodes_in, data),
             data_mount=lambda: str(mounted_at(data)),
+            file_size_limit=file_size_limit,
             operator_socket=lambda: self._sockets.operator_local.problem,
             host=self._host_watch.look,
         )

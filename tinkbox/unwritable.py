@@ -3,6 +3,7 @@
 import errno
 import fcntl
 import os
+import resource
 import stat
 import struct
 import tempfile
@@ -57,7 +58,14 @@ def unwritable(folder: Path, *files: Path) -> Unwritable:
         return Unwritable(WriteFault.FULL, no_room(folder, disk.f_bavail * disk.f_frsize))
     if disk.f_files and not disk.f_favail:
         return _no_inode(folder, disk.f_bavail * disk.f_frsize)
-    return _why(folder, _refusal(folder))
+    found = _why(folder, _refusal(folder))
+    return found if found.text else _file_size_limited()
+
+
+def file_size_limit() -> int | None:
+    """How many bytes a file that this process writes may have (getrlimit(2), RLIMIT_FSIZE); None: any number."""
+    most, _ = resource.getrlimit(resource.RLIMIT_FSIZE)
+    return None if most == resource.RLIM_INFINITY else most
 
 
 def no_room(folder: Path, free: int | None) -> str:
@@ -80,6 +88,18 @@ def _why(folder: Path, number: int) -> Unwritable:
     if number == errno.EIO:
         return failing(folder)
     return _NOT_SEEN
+
+
+def _file_size_limited() -> Unwritable:
+    """What to say where this process may write no large file; nothing where it may."""
+    most = file_size_limit()
+    if most is None:
+        return _NOT_SEEN
+    text = (
+        f"no file that tinkbox writes may be larger than {show_size(most)} (`LimitFSIZE=` of its unit, or `ulimit -f` where it was started): "
+        "take that limit away, and start tinkbox again"
+    )
+    return Unwritable(WriteFault.LIMITED, text)
 
 
 def failing(folder: Path) -> Unwritable:

@@ -187,6 +187,7 @@ class Vitals:
     made anew.  `engine` is why this host's container engine does not answer, where services run on it.
     `data_mount` is where the file system of the data folder is mounted.
     `mirrors` are those of registries of which nothing comes.  `unclean_end` is how the appliance before this one ended, None where it was told to.
+    `file_size_limit` is how many bytes a file of the process may have, None for any number.
     `unexamined` says what was not looked at, each with its reason.
     """
 
@@ -209,6 +210,7 @@ class Vitals:
     refused_write: str = ""
     refused_since: datetime | None = None
     refused_for: WriteFault = WriteFault.OTHER
+    file_size_limit: int | None = None
     operator_socket: str = ""
     engine: EngineTrouble | None = None
     mirrors: tuple[MirrorTrouble, ...] = ()

@@ -13,6 +13,7 @@ class WriteFault(Enum):
     FULL = auto()  # the disk, its inodes, or a quota
     FAILING = auto()  # the disk answers with an error of its own
     TOO_MUCH = auto()  # what a setting allows is used up, whatever the disk has
+    LIMITED = auto()  # what the process itself may write
     OTHER = auto()
 
 

@@ -57,7 +57,7 @@ class Sources:
     `refused` is which writes the disk refuses, and since when.  `unheard` are the ports to which something comes that we do not get,
     `tagged` the questions that come in for a VLAN.
     `damage` is what the store heard of a damaged file while it was used, empty for nothing.  `operator_socket` is why the operator
-    door's unix socket is gone, empty where it is there, `inodes` those of the data folder's file system, None where it counts none, and `data_mount` where that file system is mounted.  `mirrors` are
+    door's unix socket is gone, empty where it is there, `inodes` those of the data folder's file system, None where it counts none, and `data_mount` where that file system is mounted.  `file_size_limit` is as in `Vitals`.  `mirrors` are
     those of registries of which nothing comes.  `unclean_end` is how the appliance before this one ended, None where it was told to.  `host` is this host beside our parts.
     """
 
@@ -77,6 +77,7 @@ class Sources:
     operator_socket: Callable[[], str] = str
     inodes: Callable[[], Inodes | None] = _untold_inodes
     data_mount: Callable[[], str] = lambda: "/"
+    file_size_limit: Callable[[], int | None] = lambda: None
     host: Callable[[], HostVitals | None] = _unknown_host
 
 
@@ -177,6 +178,7 @@ class Gatherer:
             refused_write=refused.text if refused else "",
             refused_since=refused.since if refused else None,
             refused_for=refused.fault if refused else WriteFault.OTHER,
+            file_size_limit=self._sources.file_size_limit(),
             operator_socket=self._sources.operator_socket(),
             host=host,
             unexamined={part: why for part, why in parts.items() if why} | {**(host.unexamined if host else {})},

@@ -145,6 +145,15 @@ def asked(port: int, source: str, method: str, path: str, body: bytes, session: 
         asking.close()
 
 
+def test_a_limit_on_the_size_of_files_is_told(tmp_path: Path) -> None:
+    limited = ["sh", "-c", 'ulimit -f 20480; exec "$0" "$@"', *PROGRAM]
+    with attacked(tmp_path, limited, "head: 2s") as appliance:
+        doctor = json.loads(appliance.command("doctor", "-o", "json", status=1))
+    (found,) = (each for each in doctor["diagnoses"] if each["rule"] == "FileSizeLimited")
+    assert found["gravity"] == "fault"
+    assert "may be larger than " in found["cause"]
+
+
 def test_half_sent_requests_of_one_address_stop_nobody_else(tmp_path: Path) -> None:
     with attacked(tmp_path, FEW_FILES, "head: 2s") as appliance, ExitStack() as stack:
         ports = appliance.node, appliance.operator

@@ -32,7 +32,13 @@ from tinkbox.engine.doctor.rules.appliance import (
 )
 from tinkbox.engine.doctor.rules.boot_step import boot_step_failed, disk_does_not_boot, silent_disk
 from tinkbox.engine.doctor.rules.card import missing_driver, missing_firmware
-from tinkbox.engine.doctor.rules.disk import deleted_early, disk_nearly_full, output_not_kept, write_refused
+from tinkbox.engine.doctor.rules.disk import (
+    deleted_early,
+    disk_nearly_full,
+    file_size_limited,
+    output_not_kept,
+    write_refused,
+)
 from tinkbox.engine.doctor.rules.document import gateway_away, name_server_away, refused_here
 from tinkbox.engine.doctor.rules.engine import machine_engine_away, service_gone
 from tinkbox.engine.doctor.rules.firewall import port_shut, port_taken, replies_refused
@@ -173,6 +179,7 @@ RULES: Sequence[Rule] = (
     Rule("PortUnheard", "packets that this host drops before we get them", port_unheard),
     Rule("DatabaseGone", "a database whose file was deleted or replaced while it is open", database_gone),
     Rule("DatabaseDamaged", "a database whose pages do not fit together", database_damaged),
+    Rule("FileSizeLimited", "a limit on what tinkbox's process writes", file_size_limited, of_run=True),
     Rule("WriteRefused", "writes that are refused", write_refused, of_run=True),
     Rule("OutputNotKept", "an action of which nothing can be kept", output_not_kept, of_work=True),
     Rule("DiskNearlyFull", "a disk without room for what is kept", disk_nearly_full),

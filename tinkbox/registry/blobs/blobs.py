@@ -39,7 +39,7 @@ PIECE = 1 << 20
 TO_THE_MINUTE: Final = "%Y-%m-%d %H:%M UTC"
 # What is smaller is hashed at once by whoever asks: it takes less time than to have it done.
 SMALL: Final = 4 << 20
-_NOT_WRITTEN: Final = (errno.EROFS, errno.EACCES, errno.EPERM, *UNREADABLE)
+_NOT_WRITTEN: Final = (errno.EFBIG, errno.EROFS, errno.EACCES, errno.EPERM, *UNREADABLE)
 # Among what is not written: for want of a sound disk, and for want of room that images may take.
 REGISTRY: Final = "the registry"
 IMAGES: Final = "images"

@@ -2,6 +2,7 @@
 
 import errno
 import os
+import resource
 from datetime import UTC, datetime, timedelta
 from itertools import count
 from pathlib import Path
@@ -122,6 +123,16 @@ def test_a_full_disk_is_said_and_leaves_nothing(blobs: Blobs, tmp_path: Path, mo
         blobs.add(CONTENT)
     assert list(blobs) == []
     assert list((tmp_path / "incoming").iterdir()) == []
+
+
+def test_a_limit_on_the_size_of_files_is_said_and_the_disk_is_not_accused(blobs: Blobs) -> None:
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (64 << 10, before[1]))
+    try:
+        with pytest.raises(Unavailable, match=r"may be larger than 64KiB \(`LimitFSIZE=` of its unit"):
+            blobs.add(bytes(128 << 10))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
 async def test_what_the_disk_does_not_take_is_noted_until_it_does(

@@ -39,6 +39,10 @@ _REFUSED: Final[Mapping[WriteFault, tuple[str, str]]] = {
         "The disk that the appliance writes to answers with errors",
         "`dmesg | grep -i error` shows them. Do what stands there.",
     ),
+    WriteFault.LIMITED: (
+        "A limit of tinkbox's own process refuses writes",
+        "Do what stands there: the disk is not to blame.",
+    ),
     WriteFault.TOO_MUCH: ("The registry has no room for more images", "Do what stands there."),
     WriteFault.OTHER: (
         "The appliance cannot write",
@@ -46,6 +50,9 @@ _REFUSED: Final[Mapping[WriteFault, tuple[str, str]]] = {
     ),
 }
 _HANDS_IN = frozenset({State.RUNNING, State.LEAVING, State.HELD})
+
+
+_LARGEST_FILE: Final = 16 << 30  # an image of a system, with room
 
 
 def disk_nearly_full(case: Case) -> Iterator[Finding]:
@@ -111,6 +118,19 @@ def write_refused(case: Case) -> Iterator[Finding]:
         evidence=(f"{moment(since)} refused for the first time: {vitals.refused_write}",),
         remedy=f"{remedy}{room} What was refused is sent again by workers on their own; push or load an image again.",
         stops=Stops(duties=frozenset({Duty.STORE})),
+    )
+
+
+def file_size_limited(case: Case) -> Iterator[Finding]:
+    """A limit of the process that ends what it writes, whatever room the disk has."""
+    most = case.vitals.file_size_limit if case.vitals else None
+    if most is None:
+        return
+    yield Finding(
+        gravity=Gravity.FAULT if most < _LARGEST_FILE else Gravity.SUSPECT,
+        cause=f"No file that tinkbox writes may be larger than {show_size(most)}: images and the database end there.",
+        evidence=(f"{moment(case.now)} `Max file size` in /proc/PID/limits of its process is {most}",),
+        remedy="Take that limit away: `LimitFSIZE=` of its unit (`systemctl edit tinkbox`), or `ulimit -f` where it was started. Then start it again.",
     )
 
 

@@ -20,6 +20,7 @@ MOST_IMAGES: Final = 5
 LONGEST: Final = 300
 _BAD: Final = (State.FAILED, State.TIMEOUT)
 _DID_NOT_COME: Final = (Reason.IMAGE_PULL_FAILED, Reason.REGISTRY_UNREACHABLE)
+_NO_SUCH_PROGRAM: Final = "executable file not found"  # as runc says it
 _WITH_THE_ACTIONS_WORDS: Final = (Reason.NON_ZERO_EXIT, Reason.SIGNAL, Reason.INVALID_REASON)
 
 
@@ -128,7 +129,17 @@ def workflow_failed(case: Case) -> Iterator[Finding]:
             *(f"it printed: {not_ours(one_line(each, LONGEST))}" for each in work.tail),
             *advice,
         ),
-        remedy=" ".join(filter(None, (_sentence(ours), _logs_and_retry(work)))),
+        remedy=" ".join(filter(None, (_of_health_check(work) or _sentence(ours), _logs_and_retry(work)))),
+    )
+
+
+def _of_health_check(work: Work) -> str:
+    """What to do where a service was not ready for its check alone, which calls a program that its image does not have; else nothing."""
+    if known(work.reason) is not Reason.SERVICE_NOT_READY or _NO_SUCH_PROGRAM not in work.message:
+        return ""
+    return (
+        "The service may be well: its health check calls a program that is not in its image. Put that into the image, or let the check call one "
+        "that is there (`wget -q -O- URL` is in busybox); then load the image, or correct the template."
     )
 
 

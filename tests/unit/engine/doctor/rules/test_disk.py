@@ -7,7 +7,13 @@ import pytest
 
 from tests.unit.engine.boot_story import BEGIN, MAC, appliance, case
 from tinkbox.engine.doctor.case import Work
-from tinkbox.engine.doctor.rules.disk import deleted_early, disk_nearly_full, output_not_kept, write_refused
+from tinkbox.engine.doctor.rules.disk import (
+    deleted_early,
+    disk_nearly_full,
+    file_size_limited,
+    output_not_kept,
+    write_refused,
+)
 from tinkbox.engine.views.overview import disk_line
 from tinkbox.model.diagnosis import Gravity
 from tinkbox.model.disk_usage import DiskUsage, EarlyDeletion, Share, Stored
@@ -136,3 +142,11 @@ def test_a_refused_write_is_told_by_what_refused_it(fault: WriteFault, cause: st
     assert remedy in found.remedy
     if fault is WriteFault.LOCKED:
         assert not any(each in found.remedy for each in ("df -h", "dmesg"))
+
+
+@pytest.mark.parametrize(("most", "gravity"), [(20 << 20, Gravity.FAULT), (16 << 30, Gravity.SUSPECT)])
+def test_a_limit_on_the_size_of_files_is_told(most: int, gravity: Gravity) -> None:
+    (found,) = file_size_limited(appliance(vitals=Vitals(at=BEGIN, file_size_limit=most)))
+    assert found.gravity is gravity
+    assert "`LimitFSIZE=` of its unit" in found.remedy
+    assert not list(file_size_limited(appliance(vitals=Vitals(at=BEGIN))))

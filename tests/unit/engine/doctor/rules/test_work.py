@@ -167,3 +167,12 @@ def test_an_actions_word_spelled_as_ours_has_none_of_our_advice() -> None:
     (ours,) = found(patient(replace(FAILED, reason="NoSuchDisk", message="no sda", hint=Reason.NO_SUCH_DISK.hint)))
     assert ours.cause.endswith(": NoSuchDisk: no sda.")
     assert ours.remedy.startswith("Correct the template's `disk`")
+
+
+def test_a_health_check_that_calls_what_the_image_has_not_is_told_so() -> None:
+    why = 'service seed was not ready: exec: "curl": executable file not found in $PATH'
+    failed = replace(FAILED, reason="ServiceNotReady", message=why, hint=Reason.SERVICE_NOT_READY.hint)
+    (told,) = found(patient(failed))
+    assert told.remedy.startswith("The service may be well: its health check calls a program that is not in its image.")
+    (slow,) = found(patient(replace(failed, message="service seed was not ready within 60 seconds")))
+    assert "health check" not in slow.remedy

@@ -144,7 +144,15 @@ def examiner(box: Appliance, seen: Seen, limits: Limits) -> Examiner:
         vitals=sound,
         unkept=lambda: None,
         work=box.work_in_hand,
-        presence=Presence(unasked, unasked, unasked, lambda _: None, lambda _: ("", ""), lambda *_: None, box.clock),
+        presence=Presence(
+            ask=unasked,
+            ask_anybody=unasked,
+            ask_relay=unasked,
+            forwards=lambda _: None,
+            static_port=lambda _: ("", ""),
+            listens=lambda *_: None,
+            clock=box.clock,
+        ),
         lease_at=lambda _: None,
     )
 

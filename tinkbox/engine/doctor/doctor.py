@@ -1,7 +1,6 @@
 """The doctor: from what was seen to likely causes.  Pure: a case goes in, diagnoses come out."""
 
 import logging
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -123,13 +122,13 @@ from tinkbox.engine.doctor.rules.work import (
     workflow_failed,
 )
 from tinkbox.engine.timeline.sighting_rules import ended_at
+from tinkbox.model.command_lines import about
 from tinkbox.model.diagnosis import Diagnosis, Gravity
 from tinkbox.model.reasons import Reason
 from tinkbox.model.text import one_line
 from tinkbox.model.workflow import BEGUN
 
 _log = logging.getLogger(__name__)
-_PATIENT: Final = re.compile(r"\bMACHINE\b")  # where a command in a remedy is about the machine that is looked at
 BROKEN: Final = "RuleFailed"  # what a rule is told by that failed itself
 SYSLOG_SAYS: Final = "Syslog from the machine's address says: "  # before a cause that only syslog tells
 # What a worker reports of an action that the kernel killed.
@@ -555,7 +554,7 @@ def _diagnosis(case: Case, rule: Rule, name: str, told: Finding) -> Diagnosis:
         gravity=told.gravity,
         cause=told.cause,
         evidence=told.evidence,
-        remedy=_PATIENT.sub(patient, told.remedy) if patient else told.remedy,
+        remedy=about(told.remedy, machine=patient),
         machine=case.mac or "",
         workflow=case.work.id if case.work else "",
         subject=told.subject,

@@ -59,6 +59,7 @@ class Presence:
 
     def __init__(
         self,
+        *,
         ask: Callable[[IPv4Address, MacAddress], Awaitable[bool | None]],
         ask_anybody: Callable[[IPv4Address], Awaitable[bool | None]],
         ask_relay: Callable[[IPv4Address], Awaitable[bool | None]],

@@ -150,13 +150,13 @@ async def test_only_where_a_failure_speaks_of_the_way_its_neighbours_are_asked_a
         return None
 
     presence = Presence(
-        one,
-        anybody,
-        one_more,
-        lambda address: False if address == OURS else None,
-        lambda _: ("", ""),
-        lambda *_: None,
-        lambda: now[0],
+        ask=one,
+        ask_anybody=anybody,
+        ask_relay=one_more,
+        forwards=lambda address: False if address == OURS else None,
+        static_port=lambda _: ("", ""),
+        listens=lambda *_: None,
+        clock=lambda: now[0],
     )
     for each in (FAILED, replace(NO_NAME, state=State.RUNNING, ended_at=None), replace(NO_NAME, state=State.SUCCESS)):
         assert await presence.with_way(each, CARD) is each

@@ -575,7 +575,15 @@ def test_a_static_entry_of_a_bridge_is_told_of_a_machine_that_stands_still() -> 
     async def nobody(*_: object) -> bool | None:
         return None
 
-    presence = Presence(nobody, nobody, nobody, lambda _: None, static_port, lambda *_: None, lambda: BEGIN)
+    presence = Presence(
+        ask=nobody,
+        ask_anybody=nobody,
+        ask_relay=nobody,
+        forwards=lambda _: None,
+        static_port=static_port,
+        listens=lambda *_: None,
+        clock=lambda: BEGIN,
+    )
     assert not list(sent_elsewhere(presence.with_bridge(case(asked(0), *answered(1), after=30)))), "it is on its way"
     assert not list(sent_elsewhere(presence.with_bridge(case(*osie_boot(0), after=600))))
     assert asked_for == []

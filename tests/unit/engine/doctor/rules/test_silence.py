@@ -117,7 +117,15 @@ async def test_only_a_silent_machine_is_asked_and_not_again_at_once() -> None:
         return mac != MAC
 
     now = [HEARD]
-    presence = Presence(ask, nobody, nobody, lambda _: None, lambda _: ("", ""), lambda *_: None, lambda: now[0])
+    presence = Presence(
+        ask=ask,
+        ask_anybody=nobody,
+        ask_relay=nobody,
+        forwards=lambda _: None,
+        static_port=lambda _: ("", ""),
+        listens=lambda *_: None,
+        clock=lambda: now[0],
+    )
     healthy = working(10)
     assert await presence.examined(healthy, SOUND) is healthy
     assert not questions
@@ -143,7 +151,15 @@ async def test_no_more_are_asked_at_once_than_there_is_room_for() -> None:
             return await presence.answers(MacAddress(f"08:00:27:00:01:{presence._asking:02x}"), address) is None
         return await presence.answers(MacAddress("08:00:27:00:02:01"), address) is None
 
-    presence = Presence(ask, nobody, nobody, lambda _: None, lambda _: ("", ""), lambda *_: None, lambda: HEARD)
+    presence = Presence(
+        ask=ask,
+        ask_anybody=nobody,
+        ask_relay=nobody,
+        forwards=lambda _: None,
+        static_port=lambda _: ("", ""),
+        listens=lambda *_: None,
+        clock=lambda: HEARD,
+    )
     # The eighth question finds no room for a ninth.
     assert await presence.answers(MAC, IPv4Address("172.30.0.21")) is False
     assert presence._asking == 0
@@ -167,7 +183,13 @@ async def test_our_own_interface_counts_where_the_machine_is_behind_it(state: di
     vitals = Vitals(at=HEARD, attachments=(Attachment(interface="eth1", address=own, **state),))
     told = (
         await Presence(
-            ask, nobody, nobody, lambda _: None, lambda _: ("", ""), lambda *_: None, lambda: HEARD
+            ask=ask,
+            ask_anybody=nobody,
+            ask_relay=nobody,
+            forwards=lambda _: None,
+            static_port=lambda _: ("", ""),
+            listens=lambda *_: None,
+            clock=lambda: HEARD,
         ).examined(working(40), vitals)
     ).work
     assert told is not None

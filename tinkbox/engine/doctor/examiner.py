@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from ipaddress import IPv4Address
@@ -26,6 +26,7 @@ from tinkbox.engine.doctor.pairing import Pairing, heard_of
 from tinkbox.engine.doctor.presence import Presence
 from tinkbox.engine.doctor.rounds import PartlyExamined
 from tinkbox.engine.doctor.rules.boot_step import DISK_BOOTS_WITHIN
+from tinkbox.engine.doctor.rules.pairing import is_called_controller
 from tinkbox.engine.doctor.rules.silence import silent_since
 from tinkbox.engine.doctor.surveys import Surveys
 from tinkbox.engine.doctor.waiting import IN_TOUCH
@@ -64,6 +65,7 @@ UNKNOWN_LOOKS = 20  # of unknown machines beside these: invented MACs take no tu
 EARLIER_LOOKS = 20  # the same of machines of which memory has the newest boot alone, once after the start
 # A machine that a workflow waits for may be switched on later than the workflow is made.
 WAITS_LONG = timedelta(minutes=10)
+BOOTS_WITHIN = timedelta(minutes=1)  # from its first question to its boot script, emulated ones too
 _TROUBLE = frozenset(
     {
         Stage.IGNORED,
@@ -82,6 +84,7 @@ _TROUBLE = frozenset(
         Stage.PARKED,
     }
 )
+_BEFORE_SCRIPT = (Stage.DISCOVER, Stage.OFFERED, Stage.REQUESTED, Stage.LEASED, Stage.LOADER_REQUESTED, Stage.LOADER)
 # What a doctor's rule may tell of although the boot went on, and is so seldom that each such timeline is read.
 _STAYS = frozenset(
     {
@@ -317,7 +320,7 @@ class Examiner:
         base = replace(general, rivals=None, limits=())
         works = await self._work.under_way()
         by_mac = {each.machine: each for each in works if each.machine is not None and not each.before}
-        troubled = self._troubled(by_mac)
+        troubled = self._troubled(by_mac, {each.mac for each in vitals.tagged})
         found = await self._looked_at(troubled, base, by_mac, vitals)
         covered = {by_mac[mac].id for mac, look in self._looked.items() if mac in by_mac and not look.is_due}
         rules = work_rules()
@@ -332,7 +335,7 @@ class Examiner:
         """Ask for other DHCP servers, which takes seconds, and keep who answered for the rounds."""
         await self._rivals()
 
-    def _troubled(self, works: Mapping[MacAddress, Work]) -> list[MacAddress]:
+    def _troubled(self, works: Mapping[MacAddress, Work], tagged: Collection[MacAddress]) -> list[MacAddress]:
         """The machines of which more is to be read: what was seen of their boot or found of them, or the silence of their workers, says so."""
         now = self._clock()
         found: list[MacAddress] = []
@@ -360,10 +363,19 @@ class Examiner:
         self._clear = clear
         for mac, work in works.items():
             silent = silent_since(work, self._premises.since, now) is not None
-            unseen = bool(work.waits) and now - work.created_at > WAITS_LONG and not self._seen_since(work)
-            if silent or unseen or self._work.warned(work):
+            seen = self._seen_since(work)
+            unseen = bool(work.waits) and now - work.created_at > WAITS_LONG and not seen
+            strays = bool(work.waits) and (mac in tagged or is_called_controller(self._machines.timeline.newest(mac)))
+            # Boots that begin again and again never stand still.
+            lingers = bool(work.waits) and seen and now - work.created_at > BOOTS_WITHIN and self._is_before_script(mac)
+            if silent or unseen or strays or lingers or self._work.warned(work):
                 found.append(mac)
         return list(dict.fromkeys(found))
+
+    def _is_before_script(self, mac: MacAddress) -> bool:
+        """Whether a machine boots, and has not come to its boot script."""
+        newest = self._machines.timeline.newest(mac)
+        return newest is not None and newest.stage in _BEFORE_SCRIPT
 
     def _seen_since(self, work: Work) -> bool:
         """Whether anything came of the machine since the workflow was made."""

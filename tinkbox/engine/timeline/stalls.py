@@ -75,7 +75,7 @@ LOOK_AT: Final[Mapping[Stage, str]] = {
     Stage.LOADER_REQUESTED: "The transfer of the file does not go on: look at the error counters of its switch port, and for "
     "a smaller MTU or a firewall on the way.",
     Stage.LOADER: "The loader does not run on this firmware, or its network driver fails: look at its screen. Try "
-    "`ipxe.efi` instead of `snponly.efi` (`netboot.ipxe.binary` in its hardware document).",
+    "the other of `ipxe.efi` and `snponly.efi` (`netboot.ipxe.binary` in its hardware document).",
     Stage.LOADER_FAILED: "The reason stands beside it (`tinkbox hardware get MACHINE`); docs/booting.md says what each means.",
     Stage.STEP_FAILED: "The step and its error stand beside it; `tinkbox doctor MACHINE` says what to do.",
     Stage.SCRIPT: _FETCHING,

@@ -31,7 +31,7 @@ from tinkbox.model.journal import Seen as JournalSeen
 from tinkbox.model.leases import Subnet
 from tinkbox.model.limits import EXAMINATIONS, Ledger
 from tinkbox.model.sightings import Sighting
-from tinkbox.model.vitals import Attachment, Vitals
+from tinkbox.model.vitals import Attachment, TaggedQuestion, Vitals
 from tinkbox.wire.messages.journal import History
 
 OTHER = Rival(
@@ -436,6 +436,27 @@ async def test_rounds_tell_what_an_examination_tells_whatever_the_machine_did_si
         assert rule in [each.rule for each in await examiner.round()]
         assert (mac(1), rule) in await world.rules()
         world.box.clock.forward(5)
+
+
+@pytest.mark.parametrize("rule", ["ManagementController", "AsksInVlan", "BootLoop"])
+async def test_rounds_find_machines_that_are_waited_for_and_get_nowhere(world: World, rule: str) -> None:
+    box, _ = world.box, await world.box.machine(1)
+    await box.workflow()
+    examiner, saw = world.examiner, box.machines.progress.saw
+    assert await examiner.round() == ()
+    if rule == "ManagementController":
+        saw(mac(1), Stage.DISK_BOOTED, "172.30.0.21", vendor_class="iDRAC", hostname="")
+    elif rule == "AsksInVlan":
+        asked = TaggedQuestion(mac=mac(1), interface="eth1", vlan_id=20, at=box.clock())
+        world.measured = replace(world.measured, tagged=(asked,))
+    else:
+        for _ in range(6):
+            world.asks(mac(1))
+            box.clock.forward(3)
+            saw(mac(1), Stage.LOADER, "ipxe.efi", name="ipxe.efi")
+            box.clock.forward(12)
+        world.asks(mac(1))
+    assert rule in [each.rule for each in await examiner.round()]
 
 
 async def test_what_is_told_for_a_day_outlasts_a_boot_and_a_restart_of_the_appliance(world: World) -> None:

@@ -74,9 +74,7 @@ def management_controller(case: Case) -> Iterator[Finding]:
     """A machine that is registered with the MAC of its management controller, which never boots from the network."""
     if case.interface is None or not case.ticket or not (asked := of(case.sightings, Stage.DISK_BOOTED)):
         return
-    called = next(
-        (name for fact in ("vendor_class", "hostname") if _CONTROLLER.search(name := text(asked[-1], fact))), ""
-    )
+    called = _controllers_name(asked[-1])
     if not called or any(each.stage is not Stage.DISK_BOOTED for each in case.sightings):
         return
     yield Finding(
@@ -87,6 +85,15 @@ def management_controller(case: Case) -> Iterator[Finding]:
         remedy="Look up the MAC of the network card that boots, on the machine's label or in the controller's inventory, and give the machine "
         f"that one: `tinkbox hardware edit MACHINE --add-mac MAC --remove-mac {case.mac} --force`. Then boot it from the network.",
     )
+
+
+def is_called_controller(newest: Sighting | None) -> bool:
+    """Whether what asked for an address calls itself as a management controller does."""
+    return newest is not None and newest.stage is Stage.DISK_BOOTED and bool(_controllers_name(newest))
+
+
+def _controllers_name(asked: Sighting) -> str:
+    return next((name for fact in ("vendor_class", "hostname") if _CONTROLLER.search(name := text(asked, fact))), "")
 
 
 def is_controller(case: Case) -> bool:

@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from functools import partial
-from ipaddress import IPv4Address
+from ipaddress import IPv4Address, IPv6Address
 from pathlib import Path
 
 from aiohttp import web
@@ -59,7 +59,7 @@ from tinkbox.hosting import Place
 from tinkbox.hosting.host import ServiceHost
 from tinkbox.hosting.local_link import LocalHostLink
 from tinkbox.listening import DNS_PORT, HTTP_PORT, Listening, Sockets
-from tinkbox.model.diagnosis import Heard, Listens
+from tinkbox.model.diagnosis import Heard
 from tinkbox.model.disk_usage import Share, Stored
 from tinkbox.model.errors import Invalid, Unavailable
 from tinkbox.model.hardware import MacAddress
@@ -124,7 +124,7 @@ from tinkbox.vitals.bridge_entries import static_port
 from tinkbox.vitals.forwarding import forwards
 from tinkbox.vitals.gathering import Gatherer, Sources
 from tinkbox.vitals.host_watch import HostSources, HostWatch
-from tinkbox.vitals.listeners import listens
+from tinkbox.vitals.listeners import listening_at
 from tinkbox.vitals.time_servers import offset
 from tinkbox.wire.dhcp.other_server_config import foreign_lines
 from tinkbox.wire.dhcp.pxe import BootService
@@ -492,7 +492,7 @@ class Appliance:
                 ask_relay=self._prober.echoes,
                 forwards=self._forwards,
                 static_port=partial(static_port, self._own),
-                listens=self._listens,
+                listening_at=self._listening_at,
                 clock=_now,
             ),
             lease_at=self.engine.leases.lease_at,
@@ -536,9 +536,9 @@ class Appliance:
             return True
         return await self._prober.is_anybody(address)
 
-    def _listens(self, address: IPv4Address, port: int) -> Listens | None:
+    def _listening_at(self, address: IPv4Address, port: int) -> frozenset[IPv4Address | IPv6Address] | None:
         """Where a port is listened on that was asked for at an own address; None of another host's."""
-        return listens(address, port) if address in self._own.values() else None
+        return listening_at(port) if address in self._own.values() else None
 
     def _forwards(self, address: IPv4Address) -> bool | None:
         """Whether this host passes on what comes in for others at an own address; None of another host's."""

@@ -54,14 +54,6 @@ class Diagnosis:
     past: bool = False
 
 
-class Listens(StrEnum):
-    """Where anything on the appliance's host listens on a port, of which a machine asked at one of its addresses."""
-
-    THERE = "there"
-    ELSEWHERE = "at other addresses alone"
-    NOWHERE = "nowhere"
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rival:
     """A DHCP server that answered when it was asked on `interface`.

@@ -95,7 +95,8 @@ _ROWS = (
     ),
     _row(
         (_CREATE,), Reason.NOT_PRIVILEGED, r"privileged mode is incompatible with user namespaces",
-        "the engine maps users, and gives no container all privileges then: take userns-remap out of its /etc/docker/daemon.json",
+        "the engine maps users, and gives no container all privileges then: take userns-remap out of its /etc/docker/daemon.json, unless no action "
+        "needs them",
     ),
     _row((_START,), Reason.CONTAINER_LOST, r"no such container", "its container was removed"),
     _row((_LOST,), Reason.CONTAINER_LOST, r"no such container", REMOVED),

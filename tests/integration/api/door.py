@@ -150,7 +150,7 @@ def examiner(box: Appliance, seen: Seen, limits: Limits) -> Examiner:
             ask_relay=unasked,
             forwards=lambda _: None,
             static_port=lambda _: ("", ""),
-            listens=lambda *_: None,
+            listening_at=lambda *_: None,
             clock=box.clock,
         ),
         lease_at=lambda _: None,

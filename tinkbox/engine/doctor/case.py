@@ -8,14 +8,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
-from ipaddress import IPv4Address
+from ipaddress import IPv4Address, IPv6Address
 from typing import Final
 
 from tinkbox.engine.timeline.sighting_rules import Unnoted, begins
 from tinkbox.engine.workflows.journals import LostWork
 from tinkbox.model.boot import Stage
 from tinkbox.model.command_lines import not_ours
-from tinkbox.model.diagnosis import Gravity, Listens, Rival
+from tinkbox.model.diagnosis import Gravity, Rival
 from tinkbox.model.disk_usage import DiskUsage
 from tinkbox.model.firmware_traits import FirmwareTraits
 from tinkbox.model.hardware import Interface, MacAddress
@@ -88,14 +88,14 @@ class Way:
 
     Of a `reserved` address a machine is told no others, where it has that of us.  `forwards` tells whether this host passes on what is
     for other networks where it is the gateway itself; None: it is another, or that is not known.
-    `refused` is an address and a port of this host at which an action's question was refused, and where it is listened on that port now.
+    `refused` is an address and a port of this host at which an action's question was refused, and the addresses at which that port is listened on now.
     """
 
     gateway: IPv4Address | None = None
     name_servers: tuple[IPv4Address, ...] = ()
     silent: frozenset[IPv4Address] = frozenset()
     reserved: bool = False
-    refused: tuple[IPv4Address, int, Listens] | None = None
+    refused: tuple[IPv4Address, int, frozenset[IPv4Address | IPv6Address]] | None = None
     forwards: bool | None = None
 
 

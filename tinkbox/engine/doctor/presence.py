@@ -6,7 +6,7 @@ Few are asked at a time, and none again for a while.
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from ipaddress import IPv4Address
+from ipaddress import IPv4Address, IPv6Address
 from typing import Final
 
 from tinkbox.engine.doctor.case import Case, Way, Work, of, text
@@ -15,7 +15,6 @@ from tinkbox.engine.doctor.rules.network import unheard_relay
 from tinkbox.engine.doctor.rules.silence import silent_since
 from tinkbox.engine.timeline.stalls import stalled
 from tinkbox.model.boot import Stage
-from tinkbox.model.diagnosis import Listens
 from tinkbox.model.hardware import Interface, MacAddress
 from tinkbox.model.vitals import Attachment, Vitals
 
@@ -53,8 +52,8 @@ class Presence:
 
     Each takes up to a second, and answers None where nobody can be asked.  `forwards` tells of an own address whether what comes in there for
     others is passed on, and None of every other address.  `static_port` names the bridge of this host that has a static entry for a MAC,
-    and the port there; both are empty where none has.  `listens` tells where a port is listened on that was asked for at an own address, and
-    None of every other address.
+    and the port there; both are empty where none has.  `listening_at` has the addresses at which a port is listened on that was asked for at
+    an own address, and None of every other address.
     """
 
     def __init__(
@@ -65,13 +64,13 @@ class Presence:
         ask_relay: Callable[[IPv4Address], Awaitable[bool | None]],
         forwards: Callable[[IPv4Address], bool | None],
         static_port: Callable[[MacAddress], tuple[str, str]],
-        listens: Callable[[IPv4Address, int], Listens | None],
+        listening_at: Callable[[IPv4Address, int], frozenset[IPv4Address | IPv6Address] | None],
         clock: Callable[[], datetime],
     ) -> None:
         self._ask = ask
         self._forwards = forwards
         self._static_port = static_port
-        self._listens = listens
+        self._listening_at = listening_at
         self._ask_anybody = ask_anybody
         self._ask_relay = ask_relay
         self._clock = clock
@@ -114,7 +113,7 @@ class Presence:
         forwards = None if interface.gateway is None else self._forwards(interface.gateway)
         refused = None
         if asked := refused_at(work):
-            found = self._listens(*asked)
+            found = self._listening_at(*asked)
             refused = (*asked, found) if found is not None else None
         way = Way(
             refused=refused,

@@ -123,7 +123,7 @@ class World:
                 ask_relay=self.anybody,
                 forwards=lambda _: None,
                 static_port=lambda _: ("", ""),
-                listens=lambda *_: None,
+                listening_at=lambda *_: None,
                 clock=box.clock,
             ),
             lease_at=lambda _: None,

@@ -3,12 +3,11 @@
 import re
 from collections.abc import Iterator
 from contextlib import suppress
-from ipaddress import IPv4Address
+from ipaddress import IPv4Address, IPv6Address
 from typing import Final
 
-from tinkbox.engine.doctor.case import Case, Finding, Work, moment
+from tinkbox.engine.doctor.case import Case, Finding, Work, moment, some
 from tinkbox.engine.doctor.rules.work import grave_failure, has_failed, told_lately
-from tinkbox.model.diagnosis import Listens
 from tinkbox.model.text import one_line, quoted
 
 _LONGEST: Final = 300
@@ -75,28 +74,26 @@ def refused_here(case: Case) -> Iterator[Finding]:
     work = case.work
     if work is None or work.way is None or work.way.refused is None or work.ended_at is None:
         return
-    address, port, where = work.way.refused
-    if where is Listens.THERE or (case.surveyed and not told_lately(case, work)):
+    address, port, at = work.way.refused
+    if at & {address, IPv4Address(0), IPv6Address(0)} or (case.surveyed and not told_lately(case, work)):
         return
-    alone = where is Listens.ELSEWHERE
+    where = some(sorted(map(str, at)))
+    said = _said(work, _REFUSED, _AT_PORT)
     yield Finding(
         gravity=grave_failure(case, work),
         cause=f"{work.action} asked {address} for port {port}, which is this host, and "
-        + (
-            "what listens on that port here does so at other addresses alone."
-            if alone
-            else "nothing listens on that port here."
-        ),
+        + (f"what listens on that port here does so at {where} alone." if at else "nothing listens on that port here."),
         evidence=(
-            f"{moment(case.now)} `ss -ltn 'sport = :{port}'` shows {'no line with that address' if alone else 'no line'}",
+            f"{moment(case.now)} `ss -ltn 'sport = :{port}'` shows that port at {where or 'no address'}",
             *(
                 f"{moment(work.ended_at)} {work.action} said {quoted(each, _LONGEST)}"
-                for each in _said(work, _REFUSED, _AT_PORT)[:3]
+                for each in said
+                if not any(each in other and each != other for other in said)
             ),
         ),
         remedy=(
             f"Have that server listen at {address} or at 0.0.0.0: many listen at 127.0.0.1 alone as they are delivered. "
-            if alone
+            if at
             else "Start the server, or correct the port in the template. "
         )
         + f"Then `tinkbox workflow retry {work.id[:8]}`.",

@@ -11,7 +11,7 @@ from tests.unit.engine.doctor.rules.test_work import FAILED, found, patient
 from tinkbox.engine.doctor.case import Way, Work
 from tinkbox.engine.doctor.presence import NEIGHBOURS, NEIGHBOURS_KEPT, Presence
 from tinkbox.engine.doctor.rules.document import refused_at
-from tinkbox.model.diagnosis import Gravity, Listens
+from tinkbox.model.diagnosis import Gravity
 from tinkbox.model.hardware import Interface
 from tinkbox.model.workflow import State
 
@@ -89,23 +89,41 @@ REFUSED = replace(
 )
 
 
+LOOPBACK = IPv4Address("127.0.0.1")
+
+
 @pytest.mark.parametrize(
-    ("where", "cause"),
+    ("at", "cause"),
     [
-        (Listens.ELSEWHERE, "what listens on that port here does so at other addresses alone."),
-        (Listens.NOWHERE, "nothing listens on that port here."),
+        ({LOOPBACK}, "what listens on that port here does so at 127.0.0.1 alone."),
+        ({LOOPBACK, IPv6Address("::1")}, "what listens on that port here does so at 127.0.0.1 and ::1 alone."),
+        (set(), "nothing listens on that port here."),
     ],
 )
-def test_a_server_of_this_host_that_is_not_where_it_was_asked_is_told(where: Listens, cause: str) -> None:
-    refused, _ = found(patient(replace(REFUSED, way=Way(refused=(OURS, 8080, where)))))
+def test_a_server_of_this_host_that_is_not_where_it_was_asked_is_told(
+    at: set[IPv4Address | IPv6Address], cause: str
+) -> None:
+    refused, _ = found(patient(replace(REFUSED, way=Way(refused=(OURS, 8080, frozenset(at))))))
     assert refused.rule == "RefusedHere"
     assert refused.cause == f"install/write asked 172.30.0.1 for port 8080, which is this host, and {cause}"
     assert "Connecting to 172.30.0.1:8080" in str(refused.evidence)
+    (once,) = (
+        each
+        for each in found(
+            patient(
+                replace(REFUSED, message=f"it printed: {REFUSED.tail[1]}", way=Way(refused=(OURS, 8080, frozenset(at))))
+            )
+        )
+        if each.rule == "RefusedHere"
+    )
+    assert len([each for each in once.evidence if "Connection refused" in each]) == 1
 
 
 def test_a_server_that_listens_by_now_or_of_another_host_is_not_told() -> None:
-    for way in (Way(refused=(OURS, 8080, Listens.THERE)), Way()):
+    for address in (OURS, IPv4Address(0), IPv6Address(0)):
+        way = Way(refused=(OURS, 8080, frozenset({address})))
         assert [each.rule for each in found(patient(replace(REFUSED, way=way)))] == ["WorkflowFailed"]
+    assert [each.rule for each in found(patient(replace(REFUSED, way=Way())))] == ["WorkflowFailed"]
 
 
 @pytest.mark.parametrize(
@@ -155,7 +173,7 @@ async def test_only_where_a_failure_speaks_of_the_way_its_neighbours_are_asked_a
         ask_relay=one_more,
         forwards=lambda address: False if address == OURS else None,
         static_port=lambda _: ("", ""),
-        listens=lambda *_: None,
+        listening_at=lambda *_: None,
         clock=lambda: now[0],
     )
     for each in (FAILED, replace(NO_NAME, state=State.RUNNING, ended_at=None), replace(NO_NAME, state=State.SUCCESS)):

@@ -581,7 +581,7 @@ def test_a_static_entry_of_a_bridge_is_told_of_a_machine_that_stands_still() -> 
         ask_relay=nobody,
         forwards=lambda _: None,
         static_port=static_port,
-        listens=lambda *_: None,
+        listening_at=lambda *_: None,
         clock=lambda: BEGIN,
     )
     assert not list(sent_elsewhere(presence.with_bridge(case(asked(0), *answered(1), after=30)))), "it is on its way"

@@ -123,7 +123,7 @@ async def test_only_a_silent_machine_is_asked_and_not_again_at_once() -> None:
         ask_relay=nobody,
         forwards=lambda _: None,
         static_port=lambda _: ("", ""),
-        listens=lambda *_: None,
+        listening_at=lambda *_: None,
         clock=lambda: now[0],
     )
     healthy = working(10)
@@ -157,7 +157,7 @@ async def test_no_more_are_asked_at_once_than_there_is_room_for() -> None:
         ask_relay=nobody,
         forwards=lambda _: None,
         static_port=lambda _: ("", ""),
-        listens=lambda *_: None,
+        listening_at=lambda *_: None,
         clock=lambda: HEARD,
     )
     # The eighth question finds no room for a ninth.
@@ -188,7 +188,7 @@ async def test_our_own_interface_counts_where_the_machine_is_behind_it(state: di
             ask_relay=nobody,
             forwards=lambda _: None,
             static_port=lambda _: ("", ""),
-            listens=lambda *_: None,
+            listening_at=lambda *_: None,
             clock=lambda: HEARD,
         ).examined(working(40), vitals)
     ).work

@@ -428,14 +428,63 @@ def known(reason: str) -> Reason | None:
     return _KNOWN.get(reason)
 
 
-def hint(reason: str) -> str:
-    """What to do about a reason that tinkbox gave; nothing for a word that is none of its own.
+# Phrases of messages of ours that tell more than the reason, and what to do then.
+CRLF: Final = "a script with Windows' line ends (CRLF)"
+WEB_PAGE: Final = "a web page came in the place of the registry's answer"
+MAPS_USERS: Final = "the engine maps users"
+TOLD_TO_KILL: Final = "somebody on the machine had its Docker engine do that"
+NO_PROGRAM_TO_CHECK: Final = "executable file not found"  # as runc says it of a health check
+_BY_MESSAGE: Final = (
+    (
+        Reason.BAD_COMMAND,
+        CRLF,
+        "save the script with line ends of Unix (LF), or put the interpreter that its first line names into the image; then load the image again",
+    ),
+    (
+        Reason.IMAGE_PULL_FAILED,
+        WEB_PAGE,
+        "take the registry's host out of what the machine's engine asks its proxy for (`no-proxy` in its /etc/docker/daemon.json), and start that engine again",
+    ),
+    (
+        Reason.NOT_PRIVILEGED,
+        MAPS_USERS,
+        (
+            "take userns-remap out of the engine's /etc/docker/daemon.json, and start the engine again; where no action needs privileges, start the "
+            "worker with --no-privileged instead"
+        ),
+    ),
+    (
+        Reason.SIGNAL,
+        TOLD_TO_KILL,
+        "look on the machine for what cleans up containers, such as cron and timers; `docker events` shows it when it does so again",
+    ),
+    (
+        Reason.SERVICE_NOT_READY,
+        NO_PROGRAM_TO_CHECK,
+        (
+            "the service may be well: its health check calls a program that its image has not; put that into the image, load it again and retry; for "
+            "another check in the template create a new workflow, as this one keeps the template that it was made of"
+        ),
+    ),
+)
+
+
+def hint(reason: str, message: str = "") -> str:
+    """What to do about a reason that tinkbox gave, and about this message of it; nothing for a word that is none of its own.
 
     An action may give a word that is spelled as one of ours, and means something else by it: its worker passes on what
     the action says can be done (`Outcome.hint`), which comes first.
     """
     ours = known(reason)
-    return ours.hint if ours else ""
+    if ours is None:
+        return ""
+    return next((advice for each, phrase, advice in _BY_MESSAGE if each is ours and phrase in message), ours.hint)
+
+
+def _hints(reason: str) -> list[str]:
+    """All that there are of a reason."""
+    ours = known(reason)
+    return [hint(reason), *(advice for each, _, advice in _BY_MESSAGE if each is ours)]
 
 
 # What they stand for came before the action or the service itself ran.
@@ -471,12 +520,12 @@ def never_ran(reason: str, advice: str, program: str = PROGRAM) -> bool:
 
     An action may spell a word of its own as a reason of ours: its hint is another one.
     """
-    return known(reason) in _BEFORE_IT_RAN and advice == typable(hint(reason), program)
+    return known(reason) in _BEFORE_IT_RAN and advice in [typable(each, program) for each in _hints(reason)]
 
 
 def is_hint_of(reason: str, advice: str) -> bool:
     """Whether a hint is ours for this reason, also as an earlier release has it, which had fewer commands in backquotes."""
-    return bool(advice) and bare_words(advice) == bare_words(hint(reason))
+    return bool(advice) and bare_words(advice) in [bare_words(each) for each in _hints(reason)]
 
 
 def of_ours(reason: str, advice: str) -> str:
@@ -487,7 +536,7 @@ def of_ours(reason: str, advice: str) -> str:
     return next(
         (
             each
-            for each in (hint(reason), Reason.NON_ZERO_EXIT.hint)
+            for each in (*_hints(reason), Reason.NON_ZERO_EXIT.hint)
             if advice and bare_words(advice) == bare_words(each)
         ),
         "",

@@ -7,7 +7,7 @@ Each row was met on a real engine (tests/integration/runtime/test_engine_message
 import re
 from dataclasses import dataclass
 
-from tinkbox.model.reasons import Reason
+from tinkbox.model.reasons import MAPS_USERS, WEB_PAGE, Reason
 from tinkbox.runtime import ContainerFailed
 
 MAX_WORDS = 900
@@ -51,7 +51,7 @@ _ROWS = (
     _row((), Reason.NO_SPACE, r"no space left on device|disk quota exceeded", "there is no space left for it"),
     _row(
         (_PULL,), Reason.IMAGE_PULL_FAILED, r"response body: .*<(?:!doctype|html)",
-        "a web page came in the place of the registry's answer, such as that of a web proxy: take the registry's host out of what the engine asks its "
+        f"{WEB_PAGE}, such as that of a web proxy: take the registry's host out of what the engine asks its "
         "proxy for (NO_PROXY, or `no-proxy` in its /etc/docker/daemon.json)",
     ),
     _row(
@@ -95,7 +95,7 @@ _ROWS = (
     ),
     _row(
         (_CREATE,), Reason.NOT_PRIVILEGED, r"privileged mode is incompatible with user namespaces",
-        "the engine maps users, and gives no container all privileges then: take userns-remap out of its /etc/docker/daemon.json, unless no action "
+        f"{MAPS_USERS}, and gives no container all privileges then: take userns-remap out of its /etc/docker/daemon.json, unless no action "
         "needs them",
     ),
     _row((_START,), Reason.CONTAINER_LOST, r"no such container", "its container was removed"),

@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from tinkbox.model.breakpoint import DEADLINE, Verb, Verdict, failed_at_breakpoint
 from tinkbox.model.errors import Invalid, TooLarge
-from tinkbox.model.reasons import MAX_REASON, AnyReason, Reason, ReasonText, is_reason, known
+from tinkbox.model.reasons import CRLF, MAX_REASON, TOLD_TO_KILL, AnyReason, Reason, ReasonText, is_reason, known
 from tinkbox.model.text import quoted
 from tinkbox.model.workflow import Outcome, State
 from tinkbox.runtime import ContainerFailed, Ended
@@ -54,8 +54,7 @@ Tail = tuple[str, ...]
 
 
 _KILLED_BY_SOMEBODY = (
-    "somebody on the machine had its Docker engine do that (docker kill, docker stop, or a program that cleans up containers); memory did "
-    "not run out"
+    f"{TOLD_TO_KILL} (docker kill, docker stop, or a program that cleans up containers); memory did not run out"
 )
 
 
@@ -258,8 +257,7 @@ def _no_program_said(program: str, why: str) -> str:
     if why == _ALIEN:
         return f"{program} is made for another processor, or is a script that does not begin with #!"
     return (
-        f"the interpreter that {program} names in its first line is not in the image; a script with Windows' line ends (CRLF) names one that "
-        "is nowhere"
+        f"the interpreter that {program} names in its first line is not in the image; {CRLF} names one that is nowhere"
     )
 
 

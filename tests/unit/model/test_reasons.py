@@ -9,6 +9,11 @@ import pytest
 from tinkbox.model.command_lines import about, typable
 from tinkbox.model.disks.disks import Disk, Refused
 from tinkbox.model.reasons import (
+    CRLF,
+    MAPS_USERS,
+    NO_PROGRAM_TO_CHECK,
+    TOLD_TO_KILL,
+    WEB_PAGE,
     AnyReason,
     Giver,
     Reason,
@@ -108,3 +113,20 @@ def test_table_has_a_row_for_each() -> None:
 @pytest.mark.parametrize("holder", [Outcome, Workflow, Standing, Refused, Disk, ContainerFailed.__init__])
 def test_a_plain_string_is_no_reason_to_the_type_checker(holder: object) -> None:
     assert get_type_hints(holder)["reason"] is AnyReason is ReasonText
+
+
+@pytest.mark.parametrize(
+    "reason",
+    [Reason.BAD_COMMAND, Reason.IMAGE_PULL_FAILED, Reason.NOT_PRIVILEGED, Reason.SIGNAL, Reason.SERVICE_NOT_READY],
+)
+def test_a_message_that_tells_more_than_its_reason_has_a_hint_of_its_own(reason: Reason) -> None:
+    (told,) = ({hint(reason, phrase) for phrase in PHRASES} - {reason.hint},)
+    (advice,) = told
+    assert is_hint_of(reason, advice)
+    assert of_ours(reason, advice) == advice
+    assert hint(reason, "something else") == hint(reason) == reason.hint
+    assert not is_hint_of(Reason.NON_ZERO_EXIT, advice)
+    assert hint("SomeWord", PHRASES[0]) == ""
+
+
+PHRASES = [CRLF, WEB_PAGE, MAPS_USERS, TOLD_TO_KILL, NO_PROGRAM_TO_CHECK]

@@ -772,7 +772,7 @@ def first_boot_fields(told: Mapping[str, FirstBoot]) -> FirstBootsField:
 def _unattempted(flow: Workflow) -> Outcome:
     """What there is to say where no attempt has ended: of a workflow that is stopped, or ended between two actions."""
     reason, message = explanation(flow)
-    return Outcome(state=flow.state, reason=reason, message=message, hint=hint(reason))
+    return Outcome(state=flow.state, reason=reason, message=message, hint=hint(reason, message))
 
 
 def _explained(lost: LostDocument) -> ExplainedField:

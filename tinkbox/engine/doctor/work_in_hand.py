@@ -350,6 +350,6 @@ def _ended(work: Work, flow: ListedWorkflow) -> Work:
         work,
         reason=reason,
         message=message,
-        hint=outcome.hint if outcome else hint(reason),
+        hint=outcome.hint if outcome else hint(reason, message),
         tail=tuple(outcome.tail[-TAIL:]) if outcome else (),
     )

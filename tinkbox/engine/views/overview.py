@@ -326,7 +326,7 @@ def _service_failure(workflow: ListedWorkflow, services: Sequence[ServiceStatus]
         name="",
         reason=workflow.reason,
         message=workflow.message,
-        hint=hint(workflow.reason),
+        hint=hint(workflow.reason, workflow.message),
         exit_code=found.exit_code,
         signal=found.signal,
         last_output=found.tail[-1] if found.tail else "",
@@ -340,7 +340,7 @@ def _failure(workflow: ListedWorkflow, current: ActionStatus | None, last: str) 
     outcome = current.outcome
     if outcome is None or current.state not in {State.FAILED, State.TIMEOUT}:
         reason, message = explanation(workflow)
-        outcome = Outcome(state=workflow.state, reason=reason, message=message, hint=hint(reason))
+        outcome = Outcome(state=workflow.state, reason=reason, message=message, hint=hint(reason, message))
     return replace(_told(current.action, outcome, attempt=max(1, current.failures)), last_output=last)
 
 

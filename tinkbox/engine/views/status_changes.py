@@ -571,4 +571,4 @@ def _ended(workflow: ListedWorkflow, current: ActionStatus) -> Outcome:
     if workflow.state in bad and not workflow.service and current.outcome is not None and current.state in bad:
         return current.outcome
     reason, message = explanation(workflow)
-    return Outcome(state=workflow.state, reason=reason, message=message, hint=hint(reason))
+    return Outcome(state=workflow.state, reason=reason, message=message, hint=hint(reason, message))

@@ -75,7 +75,9 @@ def end_attempt(
 
 def hinted(outcome: Outcome) -> Outcome:
     """The same with what to do about it: what the worker passed on of its action, else the hint of a reason of ours."""
-    return replace(outcome, hint="" if outcome.state is State.SUCCESS else outcome.hint or hint(outcome.reason))
+    return replace(
+        outcome, hint="" if outcome.state is State.SUCCESS else outcome.hint or hint(outcome.reason, outcome.message)
+    )
 
 
 def end_first_boot(

@@ -90,7 +90,7 @@ def _for_64_bits(case: Case, boot: Sequence[Sighting], seen: Sighting, asked: in
             line(seen),
             *([f"{moment(case.now)} silence for {waited:.0f} s"] if boot == case.last else []),
         ),
-        remedy="Switch its firmware to legacy (BIOS) boot, or to 64-bit UEFI where it has that, or boot it from a USB stick with iPXE.",
+        remedy="Switch its firmware to legacy (BIOS) boot, or to 64-bit UEFI where it has that.",
     )
 
 

@@ -282,8 +282,8 @@ def answers_for_many(case: Case) -> Iterator[Finding]:
             + (
                 f"That machine is in touch, so another host probably sends with its MAC. {SEVERAL_PORTS}"
                 if doubted
-                else "A router that answers for others (proxy ARP) does so: switch that off on its interface here (Linux: `sysctl -w "
-                "net.ipv4.conf.all.proxy_arp=0`; Cisco: `no ip proxy-arp`). If it is no router of yours, the switch's table of MAC addresses "
+                else "A router that answers for others (proxy ARP) does so: switch that off on its interface here (Linux: "
+                "`net.ipv4.conf.*.proxy_arp`; Cisco: `no ip proxy-arp`). If it is no router of yours, the switch's table of MAC addresses "
                 "names its port: take it off this network. If the addresses are its own, take them out of dhcp.pool."
             ),
         )

@@ -11,7 +11,7 @@ from tinkbox.engine.doctor.case import AwaitedService, Case, Finding, Work, mome
 from tinkbox.engine.doctor.rules.engine import remedy_of
 from tinkbox.model.command_lines import about, not_ours
 from tinkbox.model.diagnosis import Gravity
-from tinkbox.model.reasons import Reason, hint, is_hint_of, known, never_ran
+from tinkbox.model.reasons import NO_PROGRAM_TO_CHECK, Reason, hint, is_hint_of, known, never_ran
 from tinkbox.model.text import counted, one_line, quoted, shortened
 from tinkbox.model.workflow import FINAL, State
 
@@ -20,7 +20,6 @@ MOST_IMAGES: Final = 5
 LONGEST: Final = 300
 _BAD: Final = (State.FAILED, State.TIMEOUT)
 _DID_NOT_COME: Final = (Reason.IMAGE_PULL_FAILED, Reason.REGISTRY_UNREACHABLE)
-_NO_SUCH_PROGRAM: Final = "executable file not found"  # as runc says it
 _WITH_THE_ACTIONS_WORDS: Final = (Reason.NON_ZERO_EXIT, Reason.SIGNAL, Reason.INVALID_REASON)
 
 
@@ -63,7 +62,8 @@ def service_not_ready(case: Case) -> Iterator[Finding]:
     for each in work.services:
         waited = case.now - each.begun_at if each.begun_at else timedelta()
         late = bool(each.timeout) and waited > each.timeout / 2
-        if each.begun_at is None or not (each.reason or each.restarts or late):
+        fails = NO_PROGRAM_TO_CHECK in each.message
+        if each.begun_at is None or not (each.reason or each.restarts or late or fails):
             continue
         away = each.reason == Reason.ENGINE_GONE
         yield Finding(
@@ -74,10 +74,12 @@ def service_not_ready(case: Case) -> Iterator[Finding]:
                 if away
                 else f": {each.reason}."
                 if each.reason
+                else ": its health check calls a program that its image has not."
+                if fails
                 else ", and the workflow waits for it."
             ),
             evidence=tuple(_service_evidence(case, each)),
-            remedy=remedy_of(work.id, each),
+            remedy=_sentence(hint(Reason.SERVICE_NOT_READY, each.message)) if fails else remedy_of(work.id, each),
             subject=each.name,
         )
 
@@ -129,17 +131,7 @@ def workflow_failed(case: Case) -> Iterator[Finding]:
             *(f"it printed: {not_ours(one_line(each, LONGEST))}" for each in work.tail),
             *advice,
         ),
-        remedy=" ".join(filter(None, (_of_health_check(work) or _sentence(ours), _logs_and_retry(work)))),
-    )
-
-
-def _of_health_check(work: Work) -> str:
-    """What to do where a service was not ready for its check alone, which calls a program that its image does not have; else nothing."""
-    if known(work.reason) is not Reason.SERVICE_NOT_READY or _NO_SUCH_PROGRAM not in work.message:
-        return ""
-    return (
-        "The service may be well: its health check calls a program that is not in its image. Put that into the image, or let the check call one "
-        "that is there (`wget -q -O- URL` is in busybox); then load the image, or correct the template."
+        remedy=" ".join(filter(None, (_sentence(ours), _logs_and_retry(work)))),
     )
 
 
@@ -174,7 +166,8 @@ def grave_failure(case: Case, work: Work) -> Gravity:
 
 def _ended(work: Work) -> tuple[str, str, tuple[str, ...]]:
     """(why it ended, as the end of a sentence; our own advice; the action's as evidence): an action's words stand in quotes."""
-    reason, message, ours = known(work.reason), one_line(work.message, LONGEST), hint(work.reason)
+    reason, message = known(work.reason), one_line(work.message, LONGEST)
+    ours = hint(work.reason, work.message)
     if reason is not None and is_hint_of(reason, work.hint):
         said = quoted(message, LONGEST) if reason in _WITH_THE_ACTIONS_WORDS and message else message
         # Where its output is, the remedy says of every failure.

@@ -9,7 +9,7 @@ from tests.unit.engine.boot_story import BEGIN, MAC, case
 from tinkbox.engine.doctor.case import AwaitedService, Case, Work
 from tinkbox.engine.doctor.doctor import diagnose, work_rules
 from tinkbox.model.diagnosis import Diagnosis, Gravity
-from tinkbox.model.reasons import Reason
+from tinkbox.model.reasons import Reason, hint
 from tinkbox.model.workflow import State
 
 ID = "0f6ca2f4-0000-0000-0000-000000000007"
@@ -170,9 +170,25 @@ def test_an_actions_word_spelled_as_ours_has_none_of_our_advice() -> None:
 
 
 def test_a_health_check_that_calls_what_the_image_has_not_is_told_so() -> None:
-    why = 'service seed was not ready: exec: "curl": executable file not found in $PATH'
-    failed = replace(FAILED, reason="ServiceNotReady", message=why, hint=Reason.SERVICE_NOT_READY.hint)
+    why = 'its health check fails: exec: "curl": executable file not found in $PATH'
+    failed = replace(FAILED, reason="ServiceNotReady", message=why, hint=hint(Reason.SERVICE_NOT_READY, why))
     (told,) = found(patient(failed))
-    assert told.remedy.startswith("The service may be well: its health check calls a program that is not in its image.")
-    (slow,) = found(patient(replace(failed, message="service seed was not ready within 60 seconds")))
+    assert told.remedy.startswith("The service may be well: its health check calls a program that its image has not")
+    assert "create a new workflow" in told.remedy, "a retry has the old template"
+    (slow,) = found(patient(replace(failed, message="not ready within 60 seconds", hint=Reason.SERVICE_NOT_READY.hint)))
     assert "health check" not in slow.remedy
+
+
+def test_a_service_whose_health_check_lacks_its_program_is_told_before_its_time_is_up() -> None:
+    starting = AwaitedService(
+        name="seed",
+        host="the appliance",
+        phase="STARTING",
+        begun_at=BEGIN,
+        timeout=timedelta(seconds=60),
+        message='its health check fails: exec: "curl": executable file not found in $PATH',
+    )
+    waits = patient(Work(id="w1", name="late", state=State.PENDING, created_at=BEGIN, services=(starting,)), after=5)
+    (told,) = (each for each in found(waits) if each.rule == "ServiceNotReady")
+    assert told.cause.endswith("is not ready: its health check calls a program that its image has not.")
+    assert told.remedy.startswith("The service may be well")

@@ -66,6 +66,8 @@ def may_explain(case: Case, rule: str, symptom_of: frozenset[Duty]) -> bool:
     lacking = _LACKING.get(rule, frozenset()) & symptom_of
     if not lacking:
         return True
+    if Duty.OSIE in lacking and of(case.furthest, Stage.RAMDISK):
+        return False  # it had its OSIE
     own = [each for each in case.faults if each.rule == rule]
     return bool(lacking & _needed(case)) and all(_began_in_time(each.stops, case) for each in own)
 
@@ -135,16 +137,18 @@ def _concerns(stops: Stops, case: Case) -> bool:
 def _began_in_time(stops: Stops, case: Case) -> bool:
     """Whether it began before the machine had to go on: one that stood still already stands still for another reason."""
     stops_boots = bool(stops.duties & BOOTING)
-    if stops.since is None or not stops_boots or case.mac is None:
+    if not stops_boots or case.mac is None:
         return True
+    # What was there when the appliance began is not known to have been there before.
+    since = stops.since or case.since
     if not _is_seen(case):
-        return case.waited_since is None or stops.since <= case.waited_since + SWITCHED_ON_WITHIN
+        return case.waited_since is None or since <= case.waited_since + SWITCHED_ON_WITHIN
     if not case.last:
         return True
     newest, seen = case.last[-1], max(map(ended_at, case.last))
     patience = PATIENCE.get(newest.stage)
     moved = number(newest, MOVED) or 0
-    return patience is None or stops.since <= seen + timedelta(seconds=patience + moved)
+    return patience is None or since <= seen + timedelta(seconds=patience + moved)
 
 
 def _is_seen(case: Case) -> bool:

@@ -54,8 +54,8 @@ LOOK_AT_IPXE: Final = (
     "says more."
 )
 _FETCHING: Final = (
-    "No question for the kernel came since. HTTP is probably blocked on the way (TCP port 80), or no OSIE was built "
-    "(`tinkbox osie list`): its screen shows iPXE's error."
+    "Its boot script came, and no question for the kernel since: its screen shows the boot loader's error. If its document or its workflow "
+    "names another server for the kernel, see whether that answers machines; a firewall on the way may end connections to TCP port 80."
 )
 _STARTING: Final = (
     "The OSIE did not come up: the machine has less than 2 GB of memory, or its kernel lacks a driver for the network card. Look "

@@ -393,3 +393,25 @@ def test_an_osie_that_was_there_when_the_machine_stopped_is_not_why_it_did() -> 
         own = faults(appliance(**lacks))
         dated = tuple(replace(each, stops=replace(each.stops, since=since)) for each in own)
         assert rules(diagnose(case(*SCRIPTED, after=300, faults=dated, **lacks))) == [told]
+
+
+def test_a_machine_that_stood_still_before_the_appliance_began_is_not_said_to_lack_what_is_found_then() -> None:
+    own = faults(appliance(vitals=vitals(refused_write="no space left", refused_since=BEGIN + timedelta(seconds=900))))
+    standing = case(*SENT, after=900)
+    assert first_rule(replace(standing, faults=own)) == "SilentOsie", "the write was refused later"
+    undated = tuple(
+        replace(each, stops=replace(each.stops, since=None))
+        for each in faults(appliance(vitals=vitals(attachments=(DOWN,))))
+    )
+    assert first_rule(replace(standing, faults=undated)) == "InterfaceDown"
+    restarted = replace(standing, faults=undated, since=standing.now - timedelta(seconds=60))
+    assert first_rule(restarted) == "SilentOsie"
+
+
+def first_rule(patient: Case) -> str:
+    return diagnose(patient)[0].rule
+
+
+def test_an_osie_that_is_gone_does_not_hide_the_silence_of_one_that_was_sent() -> None:
+    told = [each.rule for each in diagnose(case(*SENT, osie=(), after=900))]
+    assert set(told) == {"NoOsie", "SilentOsie"}

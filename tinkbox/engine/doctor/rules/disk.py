@@ -117,7 +117,7 @@ def write_refused(case: Case) -> Iterator[Finding]:
         cause=f"{why} since {since:%H:%M:%S} UTC: what machines and people send is not kept.",
         evidence=(f"{moment(since)} refused for the first time: {vitals.refused_write}",),
         remedy=f"{remedy}{room} What was refused is sent again by workers on their own; push or load an image again.",
-        stops=Stops(duties=frozenset({Duty.STORE})),
+        stops=Stops(duties=frozenset({Duty.STORE}), since=vitals.refused_since),
     )
 
 

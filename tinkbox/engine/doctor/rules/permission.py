@@ -11,6 +11,7 @@ from tinkbox.engine.doctor.rules.silence import WORKING, at_second_host, let_in_
 from tinkbox.engine.timeline.sighting_rules import ended_at
 from tinkbox.model.boot import DECISIONS, Asker, Silence, Stage
 from tinkbox.model.diagnosis import Gravity
+from tinkbox.model.hardware import Interface
 from tinkbox.model.journal import SHOWN, summary
 from tinkbox.model.session import TicketRefusal
 from tinkbox.model.sightings import Sighting
@@ -186,13 +187,21 @@ def left_out(case: Case) -> Iterator[Finding]:
             )
 
 
+def _can_never_boot(case: Case, interface: Interface) -> bool:
+    """Whether a workflow waits for a machine whose document alone keeps it from booting, whether or not it has asked."""
+    forbids_work = not interface.allow_workflow and not case.installed and not interface.netboot.has_script
+    never_asked = not case.sightings  # else another of its cards may be the one that boots
+    return case.ticket and interface.dhcp and never_asked and (not interface.allow_pxe or forbids_work)
+
+
 def not_permitted(case: Case) -> Iterator[Finding]:
     """It is known, and has nothing to boot for."""
     asked = of(case.last, Stage.DISCOVER, Stage.IGNORED, Stage.SCRIPT_REFUSED)
     if case.interface is None:
         return
     # Who asks about a retired machine is told so, whatever it did before it was retired.
-    if (case.retired is None or case.surveyed) and (not asked or of(case.last, Stage.OFFERED, Stage.LEASED)):
+    silent = not asked or of(case.last, Stage.OFFERED, Stage.LEASED)
+    if (case.retired is None or case.surveyed) and silent and not _can_never_boot(case, case.interface):
         return
     if case.retired is not None:
         said = f": {quoted(case.retired.reason)}" if case.retired.reason else ""

@@ -438,3 +438,15 @@ def test_who_asks_about_a_retired_machine_is_told_so_whatever_it_did_before() ->
         (found,) = not_permitted(case(*before, retired=retired, surveyed=False))
         assert "it was retired at 2026-11-21 03:00:00 by 'ann'" in found.cause
         assert list(not_permitted(case(*before, retired=retired, surveyed=True))) == []
+
+
+@pytest.mark.parametrize("forbidden", [{"allow_pxe": False}, {"allow_workflow": False}])
+def test_a_machine_whose_document_alone_keeps_it_from_booting_is_told_so_before_it_asks(
+    forbidden: dict[str, bool],
+) -> None:
+    waiting = case(interface=replace(KNOWN, **forbidden))
+    (found,) = not_permitted(waiting)
+    assert f"{next(iter(forbidden))}: false" in found.cause
+    assert [each.rule for each in diagnose(waiting) if each.gravity is not Gravity.HARMLESS] == ["NotPermitted"]
+    assert not list(not_permitted(replace(waiting, ticket=False)))
+    assert not list(not_permitted(case(seen(0, Stage.DISK_BOOTED), interface=replace(KNOWN, **forbidden))))

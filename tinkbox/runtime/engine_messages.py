@@ -51,7 +51,7 @@ _ROWS = (
     _row((), Reason.NO_SPACE, r"no space left on device|disk quota exceeded", "there is no space left for it"),
     _row(
         (_PULL,), Reason.IMAGE_PULL_FAILED, r"response body: .*<(?:!doctype|html)",
-        f"{WEB_PAGE}, such as that of a web proxy: take the registry's host out of what the engine asks its "
+        f"{WEB_PAGE}, such as that of a web proxy, or of what refuses before the registry: take the registry's host out of what the engine asks its "
         "proxy for (NO_PROXY, or `no-proxy` in its /etc/docker/daemon.json)",
     ),
     _row(

@@ -215,7 +215,7 @@ def _manifest(request: web.Request, kind: str) -> web.Response:
     [
         ("401", "ImageNotAllowed"),
         ("403", "ImageNotAllowed"),
-        ("plain403", "ImageNotAllowed"),
+        ("plain403", "ImagePullFailed"),
         ("junk", "ImageCorrupt"),
         ("changed", "ImageCorrupt"),
         ("lost", "ImageCorrupt"),

@@ -111,7 +111,7 @@ def test_a_service_says_where_it_stands_and_what_it_is_asked_for_by() -> None:
         "name": "boot files", "host": "provisioner", "machine": "", "image": "boot-files:v1", "digest": "",
         "state": "FAILED", "restarts": 5, "begun_at": "2026-11-21T03:00:00+00:00", "ready_at": None,
         "changed_at": "2026-11-21T03:00:09+00:00", "exit_code": 3, "signal": "", "reason": "ImageNotFound",
-        "message": "none", "hint": "push it, or load it with tinkbox image load; tinkbox image list shows what is there",
+        "message": "none", "hint": "push it, or load it with `tinkbox image load FILE`; `tinkbox image list` shows what is there",
         "last_output": ["a", "b"], "output_bytes": 7, "run": "r", "routes": ["Path(`/b`)", "//example/a"],
         "address": "10.213.0.2", "ports": [80],
     }  # fmt: skip

@@ -33,16 +33,7 @@ _PROGRAM: Final = (
     (0x15, 11, 0, 0),
     (0x28, 0, 0, 12),  # ldh [12]: type
     (0x15, 0, 9, 0x0800),
-    (0x30, 0, 0, 14),  # ldb [14]: version, and words of the IP header
-    (0x15, 0, 7, 0x45),
-    (0x30, 0, 0, 23),  # ldb [23]: protocol
-    (0x15, 0, 5, 17),
-    (0x28, 0, 0, 20),  # ldh [20]: fragment
-    (0x45, 3, 0, 0x3FFF),
-    (0x28, 0, 0, 36),  # ldh [36]: destination port
-    (0x15, 0, 1, SERVER_PORT),
-    (0x06, 0, 0, _LONGEST),  # keep
-    (0x06, 0, 0, 0),
+    *packet_filter.whole_udp(SERVER_PORT, _LONGEST),
 )
 
 

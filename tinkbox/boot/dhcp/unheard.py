@@ -186,14 +186,5 @@ def _program(address: IPv4Address, network: IPv4Network) -> list[tuple[int, int,
         (0x15, 2, 0, int(EVERYBODY)),
         (0x15, 1, 0, int(address)),
         (0x15, 0, 9, int(network.broadcast_address)),
-        (0x30, 0, 0, 14),  # ldb [14]: version, and words of the IP header
-        (0x15, 0, 7, 0x45),
-        (0x30, 0, 0, 23),  # ldb [23]: protocol
-        (0x15, 0, 5, 17),
-        (0x28, 0, 0, 20),  # ldh [20]: fragment
-        (0x45, 3, 0, 0x3FFF),
-        (0x28, 0, 0, 36),  # ldh [36]: destination port
-        (0x15, 0, 1, SERVER_PORT),
-        (0x06, 0, 0, _LONGEST),  # keep
-        (0x06, 0, 0, 0),
+        *packet_filter.whole_udp(SERVER_PORT, _LONGEST),
     ]

@@ -9,6 +9,25 @@ _SO_ATTACH_FILTER, _SO_DETACH_FILTER = 26, 27
 _INSTRUCTION = struct.Struct("=HBBI")
 
 
+def whole_udp(port: int, most: int) -> list[tuple[int, int, int, int]]:
+    """The end of a program for frames: lets in whole IPv4 UDP for a port, without options of IP, cut to `most` bytes.
+
+    Its last line drops, to which what stands before it leaps.
+    """
+    return [
+        (0x30, 0, 0, 14),  # ldb [14]: version, and words of the IP header
+        (0x15, 0, 7, 0x45),
+        (0x30, 0, 0, 23),  # ldb [23]: protocol
+        (0x15, 0, 5, 17),
+        (0x28, 0, 0, 20),  # ldh [20]: fragment
+        (0x45, 3, 0, 0x3FFF),
+        (0x28, 0, 0, 36),  # ldh [36]: destination port
+        (0x15, 0, 1, port),
+        (0x06, 0, 0, most),  # keep
+        (0x06, 0, 0, 0),
+    ]
+
+
 def attach(line: socket.socket, program: Sequence[tuple[int, int, int, int]]) -> None:
     """Let in what a program says, in place of the one that was there; raises OSError for what is none.
 

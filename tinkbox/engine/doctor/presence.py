@@ -10,7 +10,7 @@ from ipaddress import IPv4Address, IPv6Address
 from typing import Final
 
 from tinkbox.engine.doctor.case import Case, Way, Work, of, text
-from tinkbox.engine.doctor.rules.document import lacks_way, refused_at
+from tinkbox.engine.doctor.rules.document import misses_way, refused_at
 from tinkbox.engine.doctor.rules.network import unheard_relay
 from tinkbox.engine.doctor.rules.silence import silent_since
 from tinkbox.engine.timeline.stalls import stalled
@@ -104,19 +104,17 @@ class Presence:
 
     async def with_way(self, work: Work, interface: Interface | None) -> Work:
         """A workflow with what its machine's document names on the way to others, if its action may have failed for that."""
-        if interface is None or not lacks_way(work):
+        refused, lacks = refused_at(work), misses_way(work)
+        if interface is None or not (lacks or refused):
             return work
         servers = tuple(each for each in interface.name_servers if isinstance(each, IPv4Address))[:MOST_NAME_SERVERS]
-        named = dict.fromkeys(each for each in (interface.gateway, *servers) if each is not None)
+        named = dict.fromkeys(each for each in (interface.gateway, *servers) if lacks and each is not None)
         silent = frozenset([each for each in named if await self._once(self._ask_anybody, each) is False])
         reserved = interface.address is not None
         forwards = None if interface.gateway is None else self._forwards(interface.gateway)
-        refused = None
-        if asked := refused_at(work):
-            found = self._listening_at(*asked)
-            refused = (*asked, found) if found is not None else None
+        found = self._listening_at(*refused) if refused else None
         way = Way(
-            refused=refused,
+            refused=(*refused, found) if refused and found is not None else None,
             gateway=interface.gateway,
             name_servers=servers,
             silent=silent,

@@ -8,6 +8,7 @@ from typing import Final
 
 from tinkbox.engine.doctor.case import Case, Finding, Work, moment, some
 from tinkbox.engine.doctor.rules.work import grave_failure, has_failed, told_lately
+from tinkbox.model.diagnosis import Gravity
 from tinkbox.model.text import one_line, quoted
 
 _LONGEST: Final = 300
@@ -34,7 +35,7 @@ def gateway_away(case: Case) -> Iterator[Finding]:
         yield from _unnamed(case, work, "gateway", "what is in other networks cannot be reached", _NO_GATEWAY)
     if work.way.forwards is False:
         yield from _not_forwarded(case, work)
-    if work.way.gateway not in work.way.silent:
+    if work.way.gateway not in work.way.silent or not misses_way(work):
         return
     what, so = "the gateway", "what lies behind it cannot be reached"
     yield from _away(case, work, work.way.gateway, what, so, "{edit} --gateway IP`")
@@ -52,14 +53,14 @@ def name_server_away(case: Case) -> Iterator[Finding]:
             yield from _away(case, work, each, "a name server", "it resolves no name", "{edit}`, which opens it")
 
 
-def lacks_way(work: Work) -> bool:
+def misses_way(work: Work) -> bool:
     """Whether the words of a failed action tell of a host that cannot be reached, or of a name that cannot be resolved."""
-    return has_failed(work) and bool(_said(work, _NO_WAY, _NO_NAME, _REFUSED))
+    return has_failed(work) and bool(_said(work, _NO_WAY, _NO_NAME))
 
 
 def refused_at(work: Work) -> tuple[IPv4Address, int] | None:
     """Where an action's question was refused, by its own words; None where they do not say that."""
-    if not _said(work, _REFUSED):
+    if not has_failed(work) or not _said(work, _REFUSED):
         return None
     for each in reversed(_said(work, _AT_PORT)):
         for address, port in _AT_PORT.findall(each):
@@ -129,7 +130,7 @@ def _not_forwarded(case: Case, work: Work) -> Iterator[Finding]:
         return
     machine = work.called or work.machine or work.hardware_id
     yield Finding(
-        gravity=grave_failure(case, work),
+        gravity=Gravity.SUSPECT,  # a lab of one network needs no router, and a server there may be slow
         cause=f"The gateway that the hardware document of {machine} names, {work.way.gateway}, is the appliance's own host, which forwards "
         "nothing: what is in other networks cannot be reached.",
         evidence=(

@@ -71,8 +71,8 @@ def test_what_no_document_names_is_told_where_an_action_missed_it(failed: Work, 
 def test_this_host_as_a_gateway_that_forwards_nothing_is_told() -> None:
     way = Way(gateway=OURS, forwards=False)
     failed = replace(FAILED, message="exit code 1", tail=("nc: timed out",))
-    gateway, _ = found(patient(replace(failed, way=way)))
-    assert gateway.rule == "GatewayAway"
+    _, gateway = found(patient(replace(failed, way=way)))
+    assert (gateway.rule, gateway.gravity) == ("GatewayAway", Gravity.SUSPECT), "a lab of one network needs no router"
     assert gateway.cause == (
         f"The gateway that the hardware document of node7 names, {OURS}, is the appliance's own host, which forwards nothing: what is in "
         "other networks cannot be reached."
@@ -117,6 +117,11 @@ def test_a_server_of_this_host_that_is_not_where_it_was_asked_is_told(
         if each.rule == "RefusedHere"
     )
     assert len([each for each in once.evidence if "Connection refused" in each]) == 1
+
+
+def test_a_refusal_says_nothing_of_the_way() -> None:
+    way = Way(gateway=GATEWAY, name_servers=(SERVER,), silent=frozenset({GATEWAY, SERVER}), forwards=False)
+    assert [each.rule for each in found(patient(replace(REFUSED, way=way)))] == ["WorkflowFailed"]
 
 
 def test_a_server_that_listens_by_now_or_of_another_host_is_not_told() -> None:
@@ -179,7 +184,8 @@ async def test_only_where_a_failure_speaks_of_the_way_its_neighbours_are_asked_a
     for each in (FAILED, replace(NO_NAME, state=State.RUNNING, ended_at=None), replace(NO_NAME, state=State.SUCCESS)):
         assert await presence.with_way(each, CARD) is each
     assert await presence.with_way(NO_NAME, None) is NO_NAME
-    assert asked == []
+    await presence.with_way(REFUSED, CARD)
+    assert asked == [], "a refusal came from somewhere"
     way = (await presence.with_way(NO_NAME, CARD)).way
     assert way == Way(gateway=GATEWAY, name_servers=(SERVER, OTHER), silent=frozenset({SERVER}))
     assert (await presence.with_way(NO_NAME, CARD)).way == way

@@ -23,6 +23,7 @@ from tests.integration.api.described import Described
 from tests.integration.engine.appliance import Appliance, appliance
 from tests.integration.engine.held import Hub
 from tests.unit.api.routes.test_routes import table
+from tests.unit.engine.presences import presence_where
 from tinkbox.api.access import bearer_only
 from tinkbox.api.following import Followers
 from tinkbox.api.long_answers import queue, take_turns
@@ -34,7 +35,6 @@ from tinkbox.door.problems import refusals_become_problems
 from tinkbox.door.refused_tokens import RefusedTokens
 from tinkbox.engine.doctor.case import OsieSize
 from tinkbox.engine.doctor.examiner import Examiner, Premises
-from tinkbox.engine.doctor.presence import Presence
 from tinkbox.engine.doctor.rounds import Rounds
 from tinkbox.engine.machines.boot_history import Seen
 from tinkbox.engine.shells.shells import Shells
@@ -121,9 +121,6 @@ def examiner(box: Appliance, seen: Seen, limits: Limits) -> Examiner:
     async def sound() -> Vitals:
         return Vitals(at=box.clock())
 
-    async def unasked(*_: object) -> bool | None:
-        return None
-
     premises = Premises(address=IPv4Address("172.30.0.1"), since=box.clock(), mode="reservation")
     osie = [OsieSize(architecture="x86_64", ramdisk=80 << 20)]
     return Examiner(
@@ -144,15 +141,7 @@ def examiner(box: Appliance, seen: Seen, limits: Limits) -> Examiner:
         vitals=sound,
         unkept=lambda: None,
         work=box.work_in_hand,
-        presence=Presence(
-            ask=unasked,
-            ask_anybody=unasked,
-            ask_relay=unasked,
-            forwards=lambda _: None,
-            static_port=lambda _: ("", ""),
-            listening_at=lambda *_: None,
-            clock=box.clock,
-        ),
+        presence=presence_where(clock=box.clock),
         lease_at=lambda _: None,
     )
 

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from tests.integration.engine.appliance import Appliance, appliance, hardware, mac
+from tests.unit.engine.presences import presence_where
 from tinkbox.engine.doctor.case import OsieSize
 from tinkbox.engine.doctor.examiner import Examiner, Premises
-from tinkbox.engine.doctor.presence import Presence
 from tinkbox.engine.doctor.rounds import Rounds
 from tinkbox.engine.machines.boot_history import Seen
 from tinkbox.engine.timeline.timeline import Timeline
@@ -117,14 +117,8 @@ class World:
             vitals=self.vitals,
             unkept=lambda: self.unkept,
             work=box.work_in_hand,
-            presence=Presence(
-                ask=self.answers_arp,
-                ask_anybody=self.anybody,
-                ask_relay=self.anybody,
-                forwards=lambda _: None,
-                static_port=lambda _: ("", ""),
-                listening_at=lambda *_: None,
-                clock=box.clock,
+            presence=presence_where(
+                ask=self.answers_arp, ask_anybody=self.anybody, ask_relay=self.anybody, clock=box.clock
             ),
             lease_at=lambda _: None,
         )

@@ -25,7 +25,9 @@ _ASKED = (Stage.DISCOVER, Stage.IGNORED, Stage.SCRIPT_REFUSED)
 _X86 = frozenset({0, 6, 7, 9, 15, 16})
 _ARM = frozenset({10, 11, 18, 19, 21, 22, 41})
 # What management controllers call themselves by DHCP as they are delivered: Dell, HPE, Supermicro and OpenBMC, Lenovo, Cisco, Fujitsu.
-_CONTROLLER = re.compile(r"idrac|^ilo|cpqrib|bmc\b|ipmi|^xcc-|^imm2?-|cimc|irmc", re.IGNORECASE)
+_CONTROLLER = re.compile(
+    r"idrac|^ilo(?=[a-z]*\d)[a-z0-9]{8,}$|cpqrib|bmc\b|ipmi|^xcc-|^imm2?-|cimc|irmc", re.IGNORECASE
+)
 _FIRMWARE = frozenset({Asker.PXE.value, Asker.HTTP.value, Asker.U_BOOT.value, Asker.RASPBERRY_PI.value})
 
 

@@ -8,8 +8,9 @@ import pytest
 
 from tests.unit.engine.boot_story import BEGIN, MAC, OURS
 from tests.unit.engine.doctor.rules.test_work import FAILED, found, patient
+from tests.unit.engine.presences import presence_where
 from tinkbox.engine.doctor.case import Way, Work
-from tinkbox.engine.doctor.presence import NEIGHBOURS, NEIGHBOURS_KEPT, Presence
+from tinkbox.engine.doctor.presence import NEIGHBOURS, NEIGHBOURS_KEPT
 from tinkbox.engine.doctor.rules.document import refused_at
 from tinkbox.model.diagnosis import Gravity
 from tinkbox.model.hardware import Interface
@@ -172,13 +173,11 @@ async def test_only_where_a_failure_speaks_of_the_way_its_neighbours_are_asked_a
     async def one_more(_: IPv4Address) -> bool | None:
         return None
 
-    presence = Presence(
+    presence = presence_where(
         ask=one,
         ask_anybody=anybody,
         ask_relay=one_more,
         forwards=lambda address: False if address == OURS else None,
-        static_port=lambda _: ("", ""),
-        listening_at=lambda *_: None,
         clock=lambda: now[0],
     )
     for each in (FAILED, replace(NO_NAME, state=State.RUNNING, ended_at=None), replace(NO_NAME, state=State.SUCCESS)):

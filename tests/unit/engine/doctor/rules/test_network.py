@@ -22,10 +22,10 @@ from tests.unit.engine.boot_story import (
     rival,
     seen,
 )
+from tests.unit.engine.presences import presence_where
 from tinkbox.engine.doctor.case import Case, KnownHost, NetworkQuestion
 from tinkbox.engine.doctor.case import held_back as held_back_alone
 from tinkbox.engine.doctor.doctor import diagnose
-from tinkbox.engine.doctor.presence import Presence
 from tinkbox.engine.doctor.rules.network import (
     address_in_use,
     address_outside,
@@ -572,18 +572,7 @@ def test_a_static_entry_of_a_bridge_is_told_of_a_machine_that_stands_still() -> 
         asked_for.append(mac)
         return "lab", "tap3"
 
-    async def nobody(*_: object) -> bool | None:
-        return None
-
-    presence = Presence(
-        ask=nobody,
-        ask_anybody=nobody,
-        ask_relay=nobody,
-        forwards=lambda _: None,
-        static_port=static_port,
-        listening_at=lambda *_: None,
-        clock=lambda: BEGIN,
-    )
+    presence = presence_where(static_port=static_port, clock=lambda: BEGIN)
     assert not list(sent_elsewhere(presence.with_bridge(case(asked(0), *answered(1), after=30)))), "it is on its way"
     assert not list(sent_elsewhere(presence.with_bridge(case(*osie_boot(0), after=600))))
     assert asked_for == []

@@ -158,6 +158,7 @@ def test_a_machine_that_is_registered_with_its_controllers_mac_is_told_so(called
 
 def test_a_system_with_another_name_or_that_booted_from_the_network_is_no_controller() -> None:
     own = seen(500, Stage.DISK_BOOTED, "172.30.0.21", hostname="ilo-1")
-    assert not list(management_controller(case(seen(5, Stage.DISK_BOOTED, hostname="pilot3"))))
+    for other in ("pilot3", "ilona-pc", "ilonaschmidt"):
+        assert not list(management_controller(case(seen(5, Stage.DISK_BOOTED, hostname=other))))
     assert not list(management_controller(case(*osie_boot(0), own))), "its firmware asks with that MAC"
     assert not list(management_controller(case(own, ticket=False)))

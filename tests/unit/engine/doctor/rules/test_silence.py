@@ -7,9 +7,10 @@ from ipaddress import IPv4Address
 import pytest
 
 from tests.unit.engine.boot_story import BEGIN, MAC, MINE, asked, case, osie_boot, seen
+from tests.unit.engine.presences import presence_where
 from tinkbox.engine.doctor.case import Case, Work
 from tinkbox.engine.doctor.doctor import diagnose
-from tinkbox.engine.doctor.presence import AT_ONCE, Presence
+from tinkbox.engine.doctor.presence import AT_ONCE
 from tinkbox.engine.doctor.rules.silence import lasted, silent_since, silent_worker
 from tinkbox.model.boot import Asker, Stage
 from tinkbox.model.diagnosis import Gravity
@@ -105,10 +106,6 @@ def test_it_is_among_the_rules() -> None:
     assert (lasted(timedelta(seconds=7205)), lasted(timedelta(seconds=-1))) == ("2:00:05", "0:00")
 
 
-async def nobody(_: IPv4Address) -> bool | None:
-    return None
-
-
 async def test_only_a_silent_machine_is_asked_and_not_again_at_once() -> None:
     questions: list[IPv4Address] = []
 
@@ -117,15 +114,7 @@ async def test_only_a_silent_machine_is_asked_and_not_again_at_once() -> None:
         return mac != MAC
 
     now = [HEARD]
-    presence = Presence(
-        ask=ask,
-        ask_anybody=nobody,
-        ask_relay=nobody,
-        forwards=lambda _: None,
-        static_port=lambda _: ("", ""),
-        listening_at=lambda *_: None,
-        clock=lambda: now[0],
-    )
+    presence = presence_where(ask=ask, clock=lambda: now[0])
     healthy = working(10)
     assert await presence.examined(healthy, SOUND) is healthy
     assert not questions
@@ -151,15 +140,7 @@ async def test_no_more_are_asked_at_once_than_there_is_room_for() -> None:
             return await presence.answers(MacAddress(f"08:00:27:00:01:{presence._asking:02x}"), address) is None
         return await presence.answers(MacAddress("08:00:27:00:02:01"), address) is None
 
-    presence = Presence(
-        ask=ask,
-        ask_anybody=nobody,
-        ask_relay=nobody,
-        forwards=lambda _: None,
-        static_port=lambda _: ("", ""),
-        listening_at=lambda *_: None,
-        clock=lambda: HEARD,
-    )
+    presence = presence_where(ask=ask, clock=lambda: HEARD)
     # The eighth question finds no room for a ninth.
     assert await presence.answers(MAC, IPv4Address("172.30.0.21")) is False
     assert presence._asking == 0
@@ -181,17 +162,7 @@ async def test_our_own_interface_counts_where_the_machine_is_behind_it(state: di
 
     own = IPv4Address("172.30.0.1")
     vitals = Vitals(at=HEARD, attachments=(Attachment(interface="eth1", address=own, **state),))
-    told = (
-        await Presence(
-            ask=ask,
-            ask_anybody=nobody,
-            ask_relay=nobody,
-            forwards=lambda _: None,
-            static_port=lambda _: ("", ""),
-            listening_at=lambda *_: None,
-            clock=lambda: HEARD,
-        ).examined(working(40), vitals)
-    ).work
+    told = (await presence_where(ask=ask, clock=lambda: HEARD).examined(working(40), vitals)).work
     assert told is not None
     assert told.link == (words and f"the appliance's interface eth1 {words}")
 

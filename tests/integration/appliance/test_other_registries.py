@@ -37,7 +37,8 @@ import http.server, pathlib, sys
 class Answers(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     def do_GET(self):
-        print(self.path, flush=True)
+        sys.stdout.write(self.path + "\\n")  # in one piece, for its threads write at once
+        sys.stdout.flush()
         file = pathlib.Path(sys.argv[1]) / self.path.rpartition("/")[2]
         content = file.read_bytes() if file.is_file() else b"{}"
         self.send_response(200 if file.is_file() else 404)

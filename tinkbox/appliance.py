@@ -111,13 +111,13 @@ from tinkbox.vital_sources import (
     DamagedImages,
     damage,
     engine_trouble,
-    first_refused,
     first_unkept,
     newest_time,
     osie_files,
     other_versions,
     own_interfaces,
     ports_for_machines,
+    refused,
     reserved_addresses,
 )
 from tinkbox.vitals.bridge_entries import static_port
@@ -448,7 +448,7 @@ class Appliance:
             unheard=lambda: [each.found for each in self._arrivals if each.found is not None],
             tagged=lambda: [question for each in self._tagged for question in each.found],
             time=partial(offset, _now, lambda: secrets.token_bytes(8)),
-            refused=partial(first_refused, self.refused_writes),
+            refused=partial(refused, self.refused_writes),
             damage=partial(damage, self.refused_writes),
             mirrors=self._upstreams.troubles,
             unclean_end=self._unclean_end,
@@ -464,7 +464,7 @@ class Appliance:
         settings, first = self._settings, self._sockets.first
         premises = Premises(
             address=first.interface.address, since=_now(), mode=settings.dhcp.mode, subnets=self._sockets.subnets,
-            discovers=settings.discovers,
+            discovers=settings.discovers, osie=str(settings.data / "osie"),
         )  # fmt: skip
         built = BuiltImages(settings.data / "osie")
         return Examiner(
@@ -473,6 +473,7 @@ class Appliance:
             premises,
             ask=self._ask_others,
             osie=lambda: [*map(_size, built()), *_undescribed(settings.data / "osie")],
+            osie_gone=lambda: built.gone,
             inventory=self._inventory,
             inventory_at=self._inventory_at,
             firmware_traits=self.engine.firmware_knowledge.firmware_traits,

@@ -11,7 +11,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Final, NoReturn
 
-from tinkbox.model.write_fault import RefusedWrite, WriteFault
+from tinkbox.model.write_fault import RefusedWrite, Unwritten, WriteFault
 
 # Bytes that must find room before a disk counts as one that takes writes: what fits may be small where the next is not.
 PROBE: Final = 1 << 20
@@ -36,12 +36,12 @@ class RefusedWrites:
 
     def __init__(self, clock: Callable[[], datetime]) -> None:
         self._clock = clock
-        self._standing: dict[str, _Standing] = {}
+        self._standing: dict[Unwritten, _Standing] = {}
         self._turn = threading.Lock()
 
     def refuse(
         self,
-        what: str,
+        what: Unwritten,
         text: str,
         takes_again: Callable[[], Awaitable[bool]],
         said: str = "writes are refused",

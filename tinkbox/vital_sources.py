@@ -9,24 +9,25 @@ from pathlib import Path
 from typing import Final
 
 from tinkbox import __version__
-from tinkbox.door.last_room import HANDED_IN
 from tinkbox.engine.machines.known_machines import KnownMachines
 from tinkbox.listening import Listening
 from tinkbox.model.engine_trouble import EngineFault, EngineTrouble
 from tinkbox.model.errors import Unavailable
 from tinkbox.model.vitals import DamagedFile, OtherVersion
-from tinkbox.model.write_fault import RefusedWrite
+from tinkbox.model.write_fault import RefusedWrite, Unwritten
 from tinkbox.osie.image import OsieImage, undescribed
 from tinkbox.refused_writes import RefusedWrites
 from tinkbox.registry.storage import ImageStore
 from tinkbox.runtime import ContainerFailed, EngineAway
 from tinkbox.runtime.docker import DockerRuntime
 from tinkbox.runtime.docker_faults import is_socket
-from tinkbox.store.database import DAMAGED, DATABASE, Store
+from tinkbox.store.database import Store
 from tinkbox.vitals.file_digests import DescribedFile
 from tinkbox.vitals.flows import Port
 from tinkbox.vitals.interfaces import OwnInterface, bound_number
 
+# Without one of these nothing of what machines hand in is kept.
+_KEEPING: Final = (Unwritten.DATABASE, Unwritten.DAMAGED, Unwritten.HANDED_IN)
 # To name the images of damaged blobs costs the more the more images there are: without news it is done so often, in seconds.
 _NAMED_EVERY: Final = 300.0
 _ENGINE_SECONDS: Final = 5.0
@@ -92,19 +93,19 @@ async def newest_time(store: Store) -> datetime | None:
     return max((each for each in told if each is not None), default=None)
 
 
-def first_refused(writes: RefusedWrites) -> RefusedWrite | None:
-    """What is refused longest."""
-    return next((each for each in writes.all if each.what != DAMAGED), None)
+def refused(writes: RefusedWrites) -> tuple[RefusedWrite, ...]:
+    """What is refused, the longest first; `damage` tells of a damaged database."""
+    return tuple(each for each in writes.all if each.what is not Unwritten.DAMAGED)
 
 
 def damage(writes: RefusedWrites) -> str:
     """What SQLite said where the database could not be read or written because it is damaged; empty: it never was."""
-    return next((each.text for each in writes.all if each.what == DAMAGED), "")
+    return next((each.text for each in writes.all if each.what is Unwritten.DAMAGED), "")
 
 
 def first_unkept(writes: RefusedWrites) -> tuple[datetime, str] | None:
     """Since when, and why, what machines hand in cannot be kept."""
-    return next(((each.since, each.text) for each in writes.all if each.what in (DATABASE, DAMAGED, HANDED_IN)), None)
+    return next(((each.since, each.text) for each in writes.all if each.what in _KEEPING), None)
 
 
 class DamagedImages:

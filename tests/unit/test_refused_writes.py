@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tinkbox.model.write_fault import Unwritten
 from tinkbox.refused_writes import RefusedWrites, has_room
 
 BEGIN = datetime(2026, 3, 1, 12, 3, tzinfo=UTC)
@@ -36,7 +37,7 @@ async def test_a_refused_write_stands_until_one_succeeds_and_is_logged_twice(cap
     caplog.set_level(logging.INFO)
     writes, disk = RefusedWrites(Clock()), Disk(3)
     for seconds in range(50):
-        writes.refuse("images", f"no room for {seconds} bytes", disk.takes_again)
+        writes.refuse(Unwritten.IMAGES, f"no room for {seconds} bytes", disk.takes_again)
     for _ in range(4):
         await writes.try_again()
         (refused,) = writes.all
@@ -52,7 +53,7 @@ async def test_a_refused_write_stands_until_one_succeeds_and_is_logged_twice(cap
 async def test_it_is_not_over_while_refusals_go_on() -> None:
     writes, disk = RefusedWrites(Clock()), Disk(0)
     for _ in range(5):
-        writes.refuse("images", "full", disk.takes_again)
+        writes.refuse(Unwritten.IMAGES, "full", disk.takes_again)
         await writes.try_again()
     assert (len(writes.all), disk.tries) == (1, 0)
 
@@ -61,10 +62,10 @@ async def test_a_refusal_while_it_is_tried_keeps_it_standing() -> None:
     writes, disk = RefusedWrites(Clock()), Disk(0)
 
     async def refused_meanwhile() -> bool:
-        writes.refuse("images", "once more", disk.takes_again)
+        writes.refuse(Unwritten.IMAGES, "once more", disk.takes_again)
         return True
 
-    writes.refuse("images", "full", refused_meanwhile)
+    writes.refuse(Unwritten.IMAGES, "full", refused_meanwhile)
     for _ in range(2):
         await writes.try_again()
     (refused,) = writes.all
@@ -73,9 +74,19 @@ async def test_a_refusal_while_it_is_tried_keeps_it_standing() -> None:
 
 async def test_the_oldest_stands_first() -> None:
     writes, disk = RefusedWrites(Clock()), Disk(0)
-    for what in ("output", "images", "output"):
+    for what in (Unwritten.DATABASE, Unwritten.IMAGES, Unwritten.DATABASE):
         writes.refuse(what, f"no {what}", disk.takes_again)
-    assert [each.what for each in writes.all] == ["output", "images"]
+    assert [each.what for each in writes.all] == ["the database", "images"]
+
+
+async def test_one_that_is_taken_again_leaves_the_others_standing() -> None:
+    writes, full, sound = RefusedWrites(Clock()), Disk(9), Disk(0)
+    writes.refuse(Unwritten.IMAGES, "no room for images", full.takes_again)
+    writes.refuse(Unwritten.DATABASE, "no room for the database", sound.takes_again)
+    for _ in range(2):
+        await writes.try_again()
+    (standing,) = writes.all
+    assert (standing.text, standing.since) == ("no room for images", BEGIN + timedelta(seconds=1))
 
 
 def test_a_folder_has_room_and_one_that_is_gone_has_none(tmp_path: Path) -> None:

@@ -260,6 +260,13 @@ class NodeDoor:
                 raise_refusal(response.status, response.reason or "", answer)
                 return answer, response.headers
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
-            raise Unavailable(
-                f"the appliance at {self._base} does not answer: {str(error) or type(error).__name__}"
-            ) from None
+            why = str(error) or type(error).__name__
+            raise Unavailable(f"the appliance at {self._base} does not answer: {why}{_by_http(self._base)}") from None
+
+
+def _by_http(server: str) -> str:
+    """What to type where a node door is asked by https, which it does not speak, as a sentence; else nothing."""
+    scheme, colon, rest = server.partition(":")
+    if scheme.lower() != "https":
+        return ""
+    return f". The node door speaks http, not https: start this worker with `--server http{colon}{rest}`"

@@ -9,10 +9,9 @@ from aiohttp.typedefs import Handler, Middleware
 
 from tinkbox.model.disk_usage import LAST_ROOM
 from tinkbox.model.errors import Unavailable
-from tinkbox.model.write_fault import WriteFault
+from tinkbox.model.write_fault import Unwritten, WriteFault
 from tinkbox.refused_writes import RefusedWrites
 
-HANDED_IN: Final = "what machines hand in"  # among what is not written
 FULL: Final = "the appliance's disk is full: free room where its data folder is, or delete workflows and images"
 # How an attempt ended is always taken; a worker that has output to hand in first tells it when there is room.
 _GROWS: Final = re.compile(r"/worker/(attempts/[^/]+/(output|data|held|verdict)|services(/.*)?|inventory)|/v2/.*")
@@ -30,7 +29,7 @@ def keep_last_room(free: Callable[[], int], refused_writes: RefusedWrites) -> Mi
     @web.middleware
     async def refuse(request: web.Request, handler: Handler) -> web.StreamResponse:
         if request.method not in ("GET", "HEAD", "DELETE") and _GROWS.fullmatch(request.path) and free() < LAST_ROOM:
-            refused_writes.refuse(HANDED_IN, FULL, is_over, fault=WriteFault.FULL)
+            refused_writes.refuse(Unwritten.HANDED_IN, FULL, is_over, fault=WriteFault.FULL)
             raise Unavailable(FULL)
         return await handler(request)
 

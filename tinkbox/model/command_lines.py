@@ -2,11 +2,12 @@
 
 import json
 import re
+import shlex
 from typing import Final
 
 PROGRAM: Final = "tinkbox"
 _COMMAND: Final = re.compile(r"(?<=`)tinkbox(?= [a-z])")
-_STANDS_FOR: Final = re.compile(r"\b(WORKFLOW|MACHINE)\b")
+_STANDS_FOR: Final = re.compile(r"\b(WORKFLOW/SERVICE|WORKFLOW|MACHINE)\b")
 _IN_BACKQUOTES: Final = re.compile(r"`[^`]*`")
 
 
@@ -15,13 +16,26 @@ def not_ours(text: str) -> str:
     return text.replace("`", "'")
 
 
-def about(text: str, *, workflow: str = "", machine: str = "") -> str:
-    """A text whose commands name this workflow and this machine in place of the words that stand for them, WORKFLOW and MACHINE.
+def about(text: str, *, workflow: str = "", machine: str = "", service: str = "") -> str:
+    """A text whose commands name these in place of the words that stand for them: WORKFLOW, MACHINE and WORKFLOW/SERVICE.
 
-    What is not given stays the word that it is.
+    What is not given stays the word that it is, and so does a service whose name cannot stand between backquotes.
     """
-    named = {"WORKFLOW": workflow, "MACHINE": machine}
+    named = {
+        "WORKFLOW": workflow,
+        "MACHINE": machine,
+        "WORKFLOW/SERVICE": service_key(workflow or "WORKFLOW", service if _can_be_typed(service) else "SERVICE"),
+    }
     return _IN_BACKQUOTES.sub(lambda command: _STANDS_FOR.sub(lambda word: named[word[0]] or word[0], command[0]), text)
+
+
+def service_key(workflow: str, service: str) -> str:
+    """What a command takes for a service, as a shell has to be given it: the name may have blanks."""
+    return shlex.quote(f"{workflow}/{service}")
+
+
+def _can_be_typed(name: str) -> bool:
+    return bool(name) and name.isprintable() and "`" not in name
 
 
 def typable(text: str, program: str) -> str:

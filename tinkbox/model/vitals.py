@@ -13,9 +13,10 @@ from tinkbox.model.engine_trouble import EngineTrouble
 from tinkbox.model.hardware import MacAddress
 from tinkbox.model.host_vitals import HostVitals
 from tinkbox.model.images.mirrors import MirrorTrouble
-from tinkbox.model.write_fault import WriteFault
+from tinkbox.model.write_fault import RefusedWrite
 
 AGREES: Final = timedelta(seconds=10)  # clocks that differ by less agree
+MISSING: Final = "it is missing"  # of a file
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,7 +151,7 @@ class ClockVitals:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DamagedFile:
-    """A file that is not what its description says: `how` in a few words."""
+    """A file that is not what its description says: `how` in a few words, MISSING where it is not there."""
 
     path: str
     how: str
@@ -182,8 +183,8 @@ class Vitals:
     `shut_ports` are told by the rules of the firewall, and so are `shut_replies`, ports from which no reply gets out, and `taken_ports`,
     all of which `filters_changed_at` last, as far as that was seen;
     `unheard` by what comes in, and so are `tagged` questions.  `damaged_osie` are files of an OSIE,
-    `damaged_images` are images by their names, and `registry` is why images cannot be used as a whole.  `database` is what SQLite found, in its last check or when it was asked; `refused_write` is the last write that the disk refused, until one
-    succeeded, since `refused_since`, and `refused_for` what kept it from being written.  `operator_socket` is why the file of the operator door's unix socket is gone and cannot be
+    `damaged_images` are images by their names, and `registry` is why images cannot be used as a whole.  `database` is what SQLite found, in its last check or when it was asked; `refused_writes` are those that are
+    refused, the newest of each kind until one of that kind is taken.  `operator_socket` is why the file of the operator door's unix socket is gone and cannot be
     made anew.  `engine` is why this host's container engine does not answer, where services run on it.
     `data_mount` is where the file system of the data folder is mounted.
     `mirrors` are those of registries of which nothing comes.  `unclean_end` is how the appliance before this one ended, None where it was told to.
@@ -207,9 +208,7 @@ class Vitals:
     damaged_images: tuple[DamagedFile, ...] = ()
     registry: str = ""
     database: str = ""
-    refused_write: str = ""
-    refused_since: datetime | None = None
-    refused_for: WriteFault = WriteFault.OTHER
+    refused_writes: tuple[RefusedWrite, ...] = ()
     file_size_limit: int | None = None
     operator_socket: str = ""
     engine: EngineTrouble | None = None

@@ -2,7 +2,17 @@
 
 from dataclasses import dataclass
 from datetime import datetime
-from enum import Enum, auto
+from enum import Enum, StrEnum, auto
+
+
+class Unwritten(StrEnum):
+    """What is not written, in words that follow "refused"."""
+
+    DATABASE = "the database"
+    DAMAGED = "the damaged database"  # its disk is not what refuses
+    HANDED_IN = "what machines hand in"
+    REGISTRY = "the registry"  # for want of a disk that takes it
+    IMAGES = "images"  # for want of room that images may take
 
 
 class WriteFault(Enum):
@@ -22,6 +32,6 @@ class RefusedWrite:
     """`what` is not written since `since`; `text` is the newest refusal, with the way out."""
 
     since: datetime
-    what: str
+    what: Unwritten
     text: str
     fault: WriteFault = WriteFault.OTHER

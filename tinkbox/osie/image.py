@@ -114,21 +114,23 @@ def _refuse_unreadable_file(path: Path) -> None:
 
 
 class BuiltImages:
-    """All OSIEs below a folder, as `images` tells them; where there were some before, none is told as what went."""
+    """All OSIEs below a folder, as `images` tells them.
+
+    `gone` has the architectures of those that were there before and were not the last time, each with the folder to put back.
+    """
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._had_some = False
+        self._had: set[str] = set()
+        self.gone: Mapping[str, str] = {}
 
     def __call__(self) -> list[OsieImage]:
-        """Raises what `images` raises, and Unavailable where all are gone."""
+        """Raises what `images` raises."""
         found = images(self._folder)
-        if not found and self._had_some:
-            raise Unavailable(
-                f"{self._folder} has no OSIE any more, and had one: put that folder back from where it was moved to, or build the OSIE "
-                "again with `tinkbox osie build`"
-            )
-        self._had_some = bool(found)
+        there = {each.architecture for each in found}
+        self._had |= there
+        folder = self._folder
+        self.gone = {each: str(folder / each if folder.exists() else folder) for each in sorted(self._had - there)}
         return found
 
 

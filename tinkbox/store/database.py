@@ -27,6 +27,7 @@ from typing import NoReturn, Self, TypeVar
 
 from tinkbox.model.errors import Unavailable
 from tinkbox.model.host_vitals import LostDatabase
+from tinkbox.model.write_fault import Unwritten
 from tinkbox.refused_writes import RefusedWrites, has_room
 from tinkbox.store.conditions import ConditionTable
 from tinkbox.store.counts import FigureTable
@@ -76,8 +77,6 @@ _ANY_TABLE = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT L
 # Files of an earlier schema are written anew, once and if the disk has the room: from then on they give free room back, and
 # nothing is left in them that was deleted, such as secrets.
 REWRITTEN = 13
-DATABASE = "the database"  # among what is not written
-DAMAGED = "the damaged database"  # there as well: its disk is not what refuses
 T = TypeVar("T")
 C = TypeVar("C", bound=ConnectionThread)
 
@@ -182,9 +181,11 @@ class _Refusals:
         """The refusal where the file could not be "read" or "written"."""
         refusal = in_use(self._path, error, doing=doing)
         if is_damage(error):
-            self._refused_writes.refuse(DAMAGED, f"{error} ({self._path})", _never, "the database is damaged")
+            self._refused_writes.refuse(Unwritten.DAMAGED, f"{error} ({self._path})", _never, "the database is damaged")
         elif doing == WRITTEN:
-            self._refused_writes.refuse(DATABASE, str(refusal), self.takes_again, fault=fault_of(self._path, error))
+            self._refused_writes.refuse(
+                Unwritten.DATABASE, str(refusal), self.takes_again, fault=fault_of(self._path, error)
+            )
         return refusal
 
 

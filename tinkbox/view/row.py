@@ -55,4 +55,6 @@ def hint_of(machine: MachineLine) -> str:
     work = work_of(machine)
     hint = machine.lost_hint or (work.hint if work is not None else "")
     called = machine.name or machine.hostname or machine.mac
-    return about(hint, workflow=work.id[:SHORT_ID] if work is not None else "", machine=called)
+    if work is None:
+        return about(hint, machine=called)
+    return about(hint, workflow=work.id[:SHORT_ID], machine=called, service=work.service)

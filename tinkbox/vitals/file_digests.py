@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from tinkbox.model.vitals import DamagedFile
+from tinkbox.model.vitals import MISSING, DamagedFile
 
 # A file that did not change is read again so many seconds after it was read last: disks change bytes without a word.
 AGAIN: Final = 3600.0
@@ -48,7 +48,7 @@ def _glanced(each: DescribedFile) -> os.stat_result | str:
     try:
         status = each.path.stat()
     except FileNotFoundError:
-        return "it is missing"
+        return MISSING
     except OSError as error:
         return f"it cannot be read: {error.strerror}"
     if status.st_size != each.size:

@@ -21,7 +21,7 @@ from tinkbox.model.vitals import (
     Unheard,
     Vitals,
 )
-from tinkbox.model.write_fault import RefusedWrite, WriteFault
+from tinkbox.model.write_fault import RefusedWrite
 from tinkbox.vitals.background import Background
 from tinkbox.vitals.clock import ClockWatch
 from tinkbox.vitals.file_digests import DescribedFile, FileDigests
@@ -54,7 +54,7 @@ class Sources:
     that are of another version; they raise Refusal where that cannot be known.  `images` finds damaged blobs, and why images cannot be used at all.  `database` is
     what a check of its file finds, empty for nothing; it blocks.  `engine` is why this host's container engine does not answer, None where it
     does; raises Refusal where it is not needed.  `time` is how far the clock is ahead of a time server, and which; raises Refusal where none tells.
-    `refused` is which writes the disk refuses, and since when.  `unheard` are the ports to which something comes that we do not get,
+    `refused` are the writes that are refused, and since when.  `unheard` are the ports to which something comes that we do not get,
     `tagged` the questions that come in for a VLAN.
     `damage` is what the store heard of a damaged file while it was used, empty for nothing.  `operator_socket` is why the operator
     door's unix socket is gone, empty where it is there, `inodes` those of the data folder's file system, None where it counts none, and `data_mount` where that file system is mounted.  `file_size_limit` is as in `Vitals`.  `mirrors` are
@@ -68,7 +68,7 @@ class Sources:
     database: Callable[[], str]
     engine: Callable[[], Awaitable[EngineTrouble | None]]
     time: Callable[[], Awaitable[tuple[timedelta | None, str]]]
-    refused: Callable[[], RefusedWrite | None]
+    refused: Callable[[], Sequence[RefusedWrite]]
     unheard: Callable[[], Sequence[Unheard]]
     tagged: Callable[[], Sequence[TaggedQuestion]] = tuple
     damage: Callable[[], str] = str
@@ -141,7 +141,6 @@ class Gatherer:
     async def vitals(self) -> Vitals:
         """As it is now, as far as that takes no time, and else as it was measured last."""
         images, registry = self._images.last
-        refused = self._sources.refused()
         host_memory, host = memory(), self._sources.host()
         parts = {
             "its own firewall": self._firewall.why,
@@ -175,9 +174,7 @@ class Gatherer:
             engine=self._engine.last,
             mirrors=tuple(self._sources.mirrors()),
             unclean_end=self._sources.unclean_end,
-            refused_write=refused.text if refused else "",
-            refused_since=refused.since if refused else None,
-            refused_for=refused.fault if refused else WriteFault.OTHER,
+            refused_writes=tuple(self._sources.refused()),
             file_size_limit=self._sources.file_size_limit(),
             operator_socket=self._sources.operator_socket(),
             host=host,

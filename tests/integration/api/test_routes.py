@@ -22,6 +22,7 @@ from tinkbox.engine.workflows.workflows import PAGE
 from tinkbox.model.boot import Stage
 from tinkbox.model.journal import Seen
 from tinkbox.model.workflow import State
+from tinkbox.unwritable import file_size_limit
 from tinkbox.wire import ephemeral_data as bundle
 from tinkbox.wire.messages.journal import History
 from tinkbox.wire.messages.status import decode_snapshot
@@ -462,6 +463,7 @@ async def test_room_of_images_is_told_and_freed(door: Door) -> None:
     room = await door.done("GET", "/v1/images/room")
     assert (room["blobs"], room["incoming"], room["reserve"], room["most"]) == (3, 0, 0, None)
     assert room["size"] > 0
+    assert room["file_size_limit"] == file_size_limit()
     deleted = await door.done("DELETE", "/v1/images?reference=tools%2Fone%3Av1")
     assert [each["text"] for each in deleted["notes"]] == [
         "tools/one:v1 was deleted, and the image stays as tools/one:v2"

@@ -331,7 +331,7 @@ async def test_a_workflow_that_a_service_keeps_from_beginning_says_so_everywhere
     await host.say("boot files", Phase.FAILED, exit_code=1, reason="ServiceFailed", message="it ended 6 times",
                    tail=("no such file",))  # fmt: skip
     state = await door.done("GET", f"/v1/workflows/{workflow_id}/state")
-    assert (state["state"], state["reason"]) == ("FAILED", "ServiceFailed")
+    assert (state["state"], state["reason"], state["service"]) == ("FAILED", "ServiceFailed", "boot files")
     assert state["message"] == "service boot files: it ended 6 times; its last lines: no such file"
     snapshot = await door.box.overview.snapshot("1")
     (line,) = snapshot.workflows

@@ -149,6 +149,9 @@ def test_a_limit_on_the_size_of_files_is_told(tmp_path: Path) -> None:
     limited = ["sh", "-c", 'ulimit -f 20480; exec "$0" "$@"', *PROGRAM]
     with attacked(tmp_path, limited, "head: 2s") as appliance:
         doctor = json.loads(appliance.command("doctor", "-o", "json", status=1))
+        listed = run_here("--data", str(appliance.data), "image", "list").err
+    assert " in blobs of at most " in listed
+    assert "`LimitFSIZE=` of tinkbox's unit, or `ulimit -f`" in listed
     (found,) = (each for each in doctor["diagnoses"] if each["rule"] == "FileSizeLimited")
     assert found["gravity"] == "fault"
     assert "may be larger than " in found["cause"]

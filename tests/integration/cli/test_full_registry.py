@@ -131,6 +131,28 @@ def test_a_disk_that_something_else_filled_is_told_by_the_appliance_and_in_its_l
         assert push(small, b"x" * BLOB)[0] == 201
 
 
+def test_images_without_room_and_a_full_disk_are_told_apart_and_end_apart(small: Configuration) -> None:
+    with small.path.open("a") as more:
+        more.write("images: {most: 10MiB}\n")
+    filler = small.data / "osie"
+
+    def told() -> dict[str, str]:
+        found = json.loads(run_here("--data", str(small.data), "doctor", "-o", "json").out)["diagnoses"]
+        return {each["subject"]: each["cause"] for each in found if each["rule"] == "WriteRefused"}
+
+    with serving(small), log_of(small) as log:
+        assert fill(small)[1] == 507
+        filler.write_bytes(b"x" * (free(small) - 8 * MIB))
+        assert push(small, b"y" * BLOB)[0] == 503
+        both = told()
+        assert both.keys() == {"images", "what machines hand in"}
+        assert both["images"].startswith("The registry has no room for more images since ")
+        assert both["what machines hand in"].startswith("The file system that the appliance writes to is full since ")
+        filler.unlink()
+        until(log, "writes are taken again: what machines hand in, which was refused since ")
+        assert told().keys() == {"images"}
+
+
 @contextmanager
 def log_of(configuration: Configuration) -> Iterator[IO[str]]:
     """What an appliance logs, as it comes."""

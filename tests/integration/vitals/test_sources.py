@@ -10,18 +10,19 @@ from tests.integration.docker_engine import DockerEngine
 from tinkbox import __version__, vital_sources
 from tinkbox.model.engine_trouble import EngineFault, EngineTrouble
 from tinkbox.model.errors import Unavailable
+from tinkbox.model.write_fault import Unwritten
 from tinkbox.osie.image import OsieImage, describe, images, write
 from tinkbox.refused_writes import RefusedWrites
 from tinkbox.runtime.docker import DockerRuntime
-from tinkbox.store.database import DAMAGED, DATABASE, Store
+from tinkbox.store.database import Store
 from tinkbox.vital_sources import (
     damage,
     engine_trouble,
-    first_refused,
     first_unkept,
     newest_time,
     osie_files,
     other_versions,
+    refused,
 )
 
 
@@ -103,13 +104,20 @@ def test_a_damaged_database_is_no_disk_that_refuses_writes() -> None:
     at = datetime(2026, 11, 29, 12, tzinfo=UTC)
     writes = RefusedWrites(lambda: at)
     assert damage(writes) == ""
-    writes.refuse(DAMAGED, "malformed", _never)
-    assert (first_refused(writes), damage(writes)) == (None, "malformed")
+    writes.refuse(Unwritten.DAMAGED, "malformed", _never)
+    assert (refused(writes), damage(writes)) == ((), "malformed")
     assert first_unkept(writes) == (at, "malformed"), "what machines hand in cannot be kept either"
-    writes.refuse(DATABASE, "no room", _never)
-    refused = first_refused(writes)
-    assert refused is not None
-    assert (refused.text, refused.since) == ("no room", at)
+    writes.refuse(Unwritten.DATABASE, "no room", _never)
+    (told,) = refused(writes)
+    assert (told.text, told.since) == ("no room", at)
+
+
+def test_a_refused_image_hides_no_refused_write_of_the_database() -> None:
+    at = datetime(2026, 11, 29, 12, tzinfo=UTC)
+    writes = RefusedWrites(lambda: at)
+    writes.refuse(Unwritten.IMAGES, "no room for images", _never)
+    writes.refuse(Unwritten.DATABASE, "no room for the database", _never)
+    assert [each.text for each in refused(writes)] == ["no room for images", "no room for the database"]
 
 
 async def test_the_newest_time_of_a_store_is_that_of_what_it_was_told_last(tmp_path: Path) -> None:

@@ -25,3 +25,21 @@ def test_commands_name_what_they_are_about_and_nothing_else_changes() -> None:
     named = "the WORKFLOW of a MACHINE: `tinkbox service logs a8984b09/SERVICE`, `tinkbox doctor node7`"
     assert about(text, workflow="a8984b09", machine="node7") == named
     assert about(text) == text
+    served = "the WORKFLOW of a MACHINE: `tinkbox service logs WORKFLOW/db`, `tinkbox doctor MACHINE`"
+    assert about(text, service="db") == served
+
+
+@pytest.mark.parametrize(
+    ("service", "key"),
+    [
+        ("db", "a8984b09/db"),
+        ("boot files", "'a8984b09/boot files'"),
+        ("WORKFLOW", "a8984b09/WORKFLOW"),
+        ("a`b", "a8984b09/SERVICE"),
+        ("a\x1b[2Jb", "a8984b09/SERVICE"),
+    ],
+)
+def test_a_command_names_its_service_as_a_shell_takes_it(service: str, key: str) -> None:
+    text = "SERVICE: `tinkbox service logs WORKFLOW/SERVICE`"
+    named = f"SERVICE: `tinkbox service logs {key}`"
+    assert about(text, workflow="a8984b09", service=service) == named

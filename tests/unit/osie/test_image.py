@@ -118,16 +118,31 @@ def test_a_description_that_is_missing_is_named_whatever_other_osie_there_is(tmp
     assert undescribed(tmp_path) == []
 
 
+def built_in(folder: Path) -> None:
+    folder.mkdir(parents=True)
+    write(replace(image(folder), architecture=folder.name), folder)
+
+
 def test_an_osie_that_was_there_is_told_to_be_gone_and_one_that_was_never_built_is_not(tmp_path: Path) -> None:
     built = BuiltImages(tmp_path / "osie")
-    assert built() == []
-    folder = tmp_path / "osie" / "x86_64"
-    folder.mkdir(parents=True)
-    write(image(folder), folder)
-    assert len(built()) == 1
+    assert (built(), built.gone) == ([], {})
+    built_in(tmp_path / "osie" / "x86_64")
+    assert (len(built()), built.gone) == (1, {})
     (tmp_path / "osie").rename(tmp_path / "elsewhere")
     for _ in range(2):
-        with pytest.raises(Unavailable, match=r"has no OSIE any more, and had one: put that folder back"):
-            built()
+        assert (built(), built.gone) == ([], {"x86_64": str(tmp_path / "osie")})
     (tmp_path / "elsewhere").rename(tmp_path / "osie")
-    assert len(built()) == 1
+    assert (len(built()), built.gone) == (1, {})
+
+
+def test_of_several_osies_the_one_that_is_gone_is_told_with_its_folder(tmp_path: Path) -> None:
+    built = BuiltImages(tmp_path / "osie")
+    for each in ("x86_64", "aarch64"):
+        built_in(tmp_path / "osie" / each)
+    assert len(built()) == 2
+    (tmp_path / "osie" / "aarch64").rename(tmp_path / "aarch64")
+    assert [each.architecture for each in built()] == ["x86_64"]
+    assert built.gone == {"aarch64": str(tmp_path / "osie" / "aarch64")}
+    shutil.rmtree(tmp_path / "osie")
+    assert built() == []
+    assert built.gone == dict.fromkeys(("aarch64", "x86_64"), str(tmp_path / "osie"))

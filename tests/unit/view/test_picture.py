@@ -352,6 +352,12 @@ def test_what_to_do_about_a_failure_can_be_typed_and_offers_no_output_of_what_ne
     assert "workflow logs" in plain_picture(snapshot(replace(failed, work=ran)), "tinkbox")
 
 
+def test_what_to_do_about_a_service_that_failed_names_it() -> None:
+    flow = work(State.FAILED, reason="ServiceFailed", hint=Reason.SERVICE_FAILED.hint, service="boot files")
+    paper = plain_picture(snapshot(machine(work=flow)), "tinkbox")
+    assert "what to do: read what it printed: `tinkbox service logs 'a8984b09/boot files'`" in paper
+
+
 def test_limits_that_hold_somebody_back_are_told() -> None:
     def line(number: int) -> LimitLine:
         holders = tuple(HeldBackLine(holder=f"10.0.0.{each}", held="4 streams", refused=each) for each in range(number))

@@ -13,7 +13,7 @@ from tinkbox.model.engine_trouble import EngineTrouble
 from tinkbox.model.errors import Unavailable
 from tinkbox.model.host_vitals import HostVitals
 from tinkbox.model.vitals import DamagedFile, Vitals
-from tinkbox.model.write_fault import RefusedWrite, WriteFault
+from tinkbox.model.write_fault import RefusedWrite, Unwritten, WriteFault
 from tinkbox.vitals import gathering
 from tinkbox.vitals.file_digests import DescribedFile
 from tinkbox.vitals.firewall import FirewallReading
@@ -49,7 +49,7 @@ SOURCES = Sources(
     database=str,
     engine=not_needed,
     time=no_server,
-    refused=lambda: None,
+    refused=tuple,
     unheard=tuple,
 )
 
@@ -125,13 +125,15 @@ async def test_a_file_is_damaged_only_where_a_second_look_says_so() -> None:
     assert vitals.damaged_osie[0].how == "it is missing"
 
 
-FULL = RefusedWrite(since=NOW, what="the database", text="the database: full", fault=WriteFault.FULL)
+FULL = RefusedWrite(since=NOW, what=Unwritten.DATABASE, text="the database: full", fault=WriteFault.FULL)
 
 
-async def test_a_refused_write_is_told_since_when() -> None:
-    gatherer = Gatherer((), (), replace(SOURCES, refused=lambda: FULL), lambda: NOW, lambda: 0.0)
-    vitals = await gatherer.vitals()
-    assert (vitals.refused_write, vitals.refused_since, vitals.refused_for) == (FULL.text, NOW, WriteFault.FULL)
+async def test_every_kind_of_refused_write_is_told_until_it_is_taken_again() -> None:
+    standing = [FULL, replace(FULL, what=Unwritten.IMAGES)]
+    gatherer = Gatherer((), (), replace(SOURCES, refused=lambda: standing), lambda: NOW, lambda: 0.0)
+    assert (await gatherer.vitals()).refused_writes == (FULL, replace(FULL, what=Unwritten.IMAGES))
+    del standing[0]
+    assert (await gatherer.vitals()).refused_writes == (replace(FULL, what=Unwritten.IMAGES),)
 
 
 async def test_a_clock_that_is_off_is_asked_about_again_until_it_is_right(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -86,6 +86,7 @@ class RoomDocument(TypedDict):
     free: int
     reserve: int
     most: int | None
+    file_size_limit: int | None
 
 
 class AmountDocument(TypedDict):
@@ -186,6 +187,7 @@ def routes(images: Images) -> list[web.RouteDef]:
                 "free": room.free,
                 "reserve": room.reserve,
                 "most": room.most,
+                "file_size_limit": room.file_size_limit,
             }
         )
 

@@ -228,7 +228,11 @@ class ActionProgressField(TypedDict, total=False):
     action_progress: ProgressDocument
 
 
-class StateDocument(ReachedAction, ActionProgressField):
+class ServiceField(TypedDict, total=False):
+    service: str
+
+
+class StateDocument(ReachedAction, ActionProgressField, ServiceField):
     workflow_id: str
     state: State
     run: int
@@ -711,7 +715,7 @@ def state_document(standing: Standing, progress: ProgressOf = no_progress, waits
 
     Reason and message are those of the action's newest attempt, or of the process that is held, else those of the
     whole workflow's end.  `waits` says what it waits for.  `failures` are the attempts that are over and failed, `failed_attempts` these and one that is held
-    because it failed.
+    because it failed.  `service` is the one that kept the workflow from beginning, where one did.
     """
     flow = standing.workflow
     current = flow.current()
@@ -722,6 +726,7 @@ def state_document(standing: Standing, progress: ProgressOf = no_progress, waits
     outcome = ended or _unattempted(flow)
     far = progress(current)
     said: ActionProgressField = {"action_progress": asdict(far)} if far else {}
+    blamed: ServiceField = {"service": flow.service} if flow.service else {}
     return {
         "workflow_id": flow.id,
         "state": flow.state,
@@ -740,6 +745,7 @@ def state_document(standing: Standing, progress: ProgressOf = no_progress, waits
         "last_output": list(outcome.tail),
         "held": held_document(standing),
         **said,
+        **blamed,
         "conditions": _conditions(flow, waits),
     }
 

@@ -160,7 +160,9 @@ def _condition_began(event: Document) -> str:
 
 
 def _condition_over(event: Document) -> str:
-    return f"{event.get('rule', '')} is over after {show_duration(event.get('lasted', 0))}: {event.get('message', '')}"
+    lasted = event.get("lasted", 0)
+    how_long = f" after {show_duration(lasted)}" if lasted else "; one look saw it"
+    return f"{event.get('rule', '')} is over{how_long}: {event.get('message', '')}"
 
 
 _TOLD: Mapping[str, Callable[[Document], str]] = {

@@ -11,7 +11,8 @@ def hint_of(stands: Document, workflow: str) -> str:
     """The hint of where the workflow of this id stands."""
     machines = stands.get("machines", ())
     machine = machine_name(machines[0]) if len(machines) == 1 else ""
-    return about(stands["hint"], workflow=short(workflow), machine=machine)
+    service = stands.get("service", "")  # earlier releases do not tell it
+    return about(stands["hint"], workflow=short(workflow), machine=machine, service=service)
 
 
 def may_have_printed(stands: Document, program: str) -> bool:

@@ -116,7 +116,7 @@ class Work:
     `hint` and `tail`, the last lines of output, are those of how it ended, at `ended_at`; `overtaken` is why it is not retried, empty
     where it may be.  `other_version` is that of the machine's worker, where it is not the appliance's.  `way` is how the machine reaches others,
     where a failed action may have missed them.  `engine_away` is since when the machine's engine does not answer its worker.  `gone` are services that were ready,
-    and are not there any more.  `image` is that of the action.
+    and are not there any more.  `image` is that of the action.  `service` is the one that kept it from beginning, where it ended for that.
     """
 
     id: str
@@ -153,6 +153,7 @@ class Work:
     overtaken: str = ""
     way: Way | None = None
     image: str = ""
+    service: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -243,7 +244,9 @@ class Case:
     which serves since `since` in `mode` (as `dhcp.mode`).  `rivals` are the other DHCP servers that answered just
     now, None when nobody was asked.  `limits` are those that hold somebody back: the machine, or anybody.  One that is `surveyed` is looked at together with the appliance and all others.
     `claimants` are hosts that answer for many addresses of a pool.  `lost_work` is what the machine did that the store does
-    not know, until a person decides about it.  `osie_trouble` is why no OSIE can be used although there are files of one.  `disk` and `vitals` are the appliance's, None where a machine is looked at.
+    not know, until a person decides about it.  `osie_trouble` is why no OSIE can be used although there are files of one.
+    `osie_folder` is where OSIEs are, `osie_gone` has the architectures of those that were there since the start and are not, each with the folder to put back,
+    and `osie_fetched` is, where there is none, when a machine fetched the kernel of one last before the start.  `disk` and `vitals` are the appliance's, None where a machine is looked at.
     `work` is what the machine works on or waits for; without `mac` the workflow is the patient itself.
     `lent` tells who has the address that is reserved for the machine, `near` are MACs that may be another one of its own.
     `question` is the last one to the network for other DHCP servers, also where `rivals` are told of the appliance alone.
@@ -278,6 +281,9 @@ class Case:
     subnets: tuple[Subnet, ...] = ()
     osie: tuple[OsieSize, ...] = ()
     osie_trouble: str = ""
+    osie_folder: str = "osie"
+    osie_gone: Mapping[str, str] = field(default_factory=dict)
+    osie_fetched: Sighting | None = None
     rivals: tuple[Rival, ...] | None = None
     surveyed: bool = False
     limits: tuple[Standing, ...] = ()

@@ -1,7 +1,7 @@
 """The doctor: from what was seen to likely causes.  Pure: a case goes in, diagnoses come out."""
 
 import logging
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
@@ -139,7 +139,8 @@ _CONFIRM_THE_KERNEL: Final = (Reason.OUT_OF_MEMORY, Reason.SIGNAL)
 class Rule:
     """`name` is CamelCase and stable, `about` what it looks for.
 
-    One that is `vague` says only that something is wrong: it is silent where another rule `explains` it.  One `of_work` looks at
+    One that is `vague` says only that something is wrong: it is silent where another rule `explains` it.  One that is `explained_by`
+    others looks at what follows from what they find: it is silent where one of them found something as grave.  One `of_work` looks at
     the workflow alone (`Case.work`), and is asked where a workflow is looked at without the boots of its machine.  One `of_boot`
     is about the way to the worker: while that is in touch, what it finds is suspect at most.  One that is `by_syslog` rests on syslog alone,
     which any host can send in the machine's name: until the worker falls silent or reports the same, what it finds is suspect at most,
@@ -154,6 +155,7 @@ class Rule:
     about: str
     look: Callable[[Case], Iterable[Finding]]
     vague: bool = False
+    explained_by: frozenset[str] = frozenset()
     of_work: bool = False
     of_boot: bool = False
     by_syslog: bool = False
@@ -361,6 +363,7 @@ RULES: Sequence[Rule] = (
         "BootLoop",
         "boots that begin again and again",
         boot_loop,
+        explained_by=frozenset({"SameMac"}),
         of_boot=True,
         explains=False,
         says_least=True,
@@ -410,12 +413,20 @@ def work_rules() -> Sequence[Rule]:
 
 def diagnose(case: Case, rules: Sequence[Rule] = RULES) -> tuple[Diagnosis, ...]:
     """What is wrong, or only looks so: the gravest first, then the likeliest.  A rule that fails keeps no other from speaking."""
-    found = [each for rule in rules if not rule.vague for each in _told(case, rule)]
-    for rule in (each for each in rules if each.vague):
-        explaining = {each.name for each in rules if _explains(each, rule)} | {each.rule for each in case.faults}
-        why = [each for each in found if each.rule in explaining and may_explain(case, each.rule, rule.symptom_of)]
-        if all(each.gravity is Gravity.HARMLESS or each.past for each in why):
-            found += _told(case, rule)
+    found = [each for rule in rules if not (rule.vague or rule.explained_by) for each in _told(case, rule)]
+    for rule in (each for each in rules if each.vague or each.explained_by):
+        explaining = _explaining(case, rule, rules)
+        why = [
+            each
+            for each in found
+            if each.rule in explaining
+            and may_explain(case, each.rule, rule.symptom_of)
+            and not (each.gravity is Gravity.HARMLESS or each.past)
+        ]
+        if rule.vague and why:
+            continue
+        # What fails in the rule itself, and the appliance's own faults, are told all the same.
+        found += [each for each in _told(case, rule) if each.rule != rule.name or not _is_as_grave(why, each)]
     once: dict[tuple[str, str, str], Diagnosis] = {}  # a fault of the appliance may explain several symptoms
     for each in found:
         once.setdefault((each.rule, each.subject, each.cause), each)
@@ -440,6 +451,18 @@ def reading_order(found: Diagnosis) -> tuple[int, bool, bool, int]:
 def first_line(found: Iterable[Diagnosis]) -> Diagnosis | None:
     """The one that says why a machine or a workflow is where it is, wherever there is room for one; None: none does."""
     return min((each for each in found if each.leads), key=reading_order, default=None)
+
+
+def _explaining(case: Case, rule: Rule, rules: Sequence[Rule]) -> Collection[str]:
+    """The names of what keeps a rule silent, where it is found."""
+    if not rule.vague:
+        return rule.explained_by
+    return {each.name for each in rules if _explains(each, rule)} | {each.rule for each in case.faults}
+
+
+def _is_as_grave(why: Iterable[Diagnosis], than: Diagnosis) -> bool:
+    """Whether any of these is as grave as another, or graver."""
+    return any(each.gravity.rank <= than.gravity.rank for each in why)
 
 
 def _explains(rule: Rule, vague: Rule) -> bool:

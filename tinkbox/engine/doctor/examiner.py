@@ -107,7 +107,7 @@ _OF_WORK = frozenset(each.name for each in work_rules())
 class Premises:
     """Where the appliance stands: its address, since when it serves, its networks, how it gives addresses.
 
-    `discovers` tells that machines that nobody knows boot to tell what they are.
+    `discovers` tells that machines that nobody knows boot to tell what they are, `osie` is the folder of OSIEs.
     """
 
     address: IPv4Address
@@ -115,6 +115,7 @@ class Premises:
     mode: str
     subnets: tuple[Subnet, ...] = ()
     discovers: bool = False
+    osie: str = "osie"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,7 +162,7 @@ class _Look:
 class Examiner:
     """`ask` finds other DHCP servers (seconds; raises Unavailable), `osie` the OSIEs that were built.
 
-    `osie` raises Refusal where none can be used.  `inventory` gives what a machine, by its id or its MAC, told of itself, and `inventory_at` when; `firmware_traits` what was learned of one; `lost` are the
+    `osie` raises Refusal where none can be used; `osie_gone` are those that were there since the start (`Case.osie_gone`), as of then.  `inventory` gives what a machine, by its id or its MAC, told of itself, and `inventory_at` when; `firmware_traits` what was learned of one; `lost` are the
     lost histories, by the machine's id.  `disk` tells what takes room there, `turns` bounds how many are made, `limits` tells what is taken of each limit, and
     `at` whose an address is.  `vitals` is what the appliance measures of itself, `unkept` since when and
     why it cannot keep what machines hand in.  `work` knows the workflows, `presence` what is seen of machines that fell silent, `lease_at` to whom an address of a pool is lent.
@@ -190,12 +191,14 @@ class Examiner:
         presence: Presence,
         lease_at: Callable[[IPv4Address], Lease | None],
         inventory_at: Callable[[str], Awaitable[datetime | None]] | None = None,
+        osie_gone: Callable[[], Mapping[str, str]] = dict,
     ) -> None:
         self._machines = machines
         self._seen = seen
         self._premises = premises
         self._ask = ask
         self._osie = osie
+        self._osie_gone = osie_gone
         self._inventory = inventory
         self._inventory_at = inventory_at
         self._firmware_traits = firmware_traits
@@ -663,6 +666,9 @@ class Examiner:
             rivals=rivals,
             osie=osie,
             osie_trouble=osie_trouble,
+            osie_folder=premises.osie,
+            osie_gone=self._osie_gone(),
+            osie_fetched=self._machines.timeline.kernel_fetched if not osie else None,
             surveyed=surveyed,
             limits=limits,
             claimants=claimants,

@@ -242,7 +242,7 @@ class Rounds:
             gravity=Gravity.SUSPECT,
             cause="The appliance cannot examine everything: of the rest stands here what it found before.",
             evidence=(f"{now:%Y-%m-%d %H:%M:%S} {type(error).__name__}: {one_line(str(error), 300)}",),
-            remedy="Do what the evidence says; `tinkbox doctor` examines at once. The appliance's log has more.",
+            remedy="Do what the error says, which the appliance's log has. `tinkbox doctor` examines at once.",
         )
 
     def _take(self, found: Iterable[Diagnosis], now: datetime, *, failed: bool = False) -> None:
@@ -318,9 +318,8 @@ class Rounds:
         rule, _, _, subject = identity
         cause = kept.found.cause
         lasted = max(0, int((kept.seen - kept.since).total_seconds()))
-        _log.info(
-            "%s is over after %d s%s", rule, lasted, f": {cause}" if cause else "", extra={"action": f"doctor.{rule}"}
-        )
+        how_long = f" after {lasted} s" if lasted else "; one look saw it"
+        _log.info("%s is over%s%s", rule, how_long, f": {cause}" if cause else "", extra={"action": f"doctor.{rule}"})
         self._event(now, OVER, over(rule, subject, kept.found.gravity, cause, lasted, kept.before))
 
     def _event(self, at: datetime, kind: str, data: Mapping[str, object]) -> None:

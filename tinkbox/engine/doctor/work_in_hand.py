@@ -352,4 +352,5 @@ def _ended(work: Work, flow: ListedWorkflow) -> Work:
         message=message,
         hint=outcome.hint if outcome else hint(reason, message),
         tail=tuple(outcome.tail[-TAIL:]) if outcome else (),
+        service=flow.service,
     )

@@ -44,6 +44,7 @@ ROWS_AT_ONCE = 1_000  # that one transaction deletes
 class Timeline:
     """Sightings by MAC: of the newest boot in memory, of earlier ones in the store.
 
+    `kernel_fetched` is the last time that a machine fetched the kernel of an OSIE from here before `load`, of what was taken up then.
     `wake` is called when something was noted.  `known` tells whether hardware was pushed with a MAC: of the others a
     thousand are kept, those that were seen last.
     """
@@ -68,6 +69,7 @@ class Timeline:
         self._looked_behind: str | None = ""  # for strangers that are stored and were not taken up
         self._unnoted: Unnoted | None = None
         self._noted = asyncio.Event()
+        self.kernel_fetched: Sighting | None = None
 
     async def load(self) -> None:
         """Take up what is stored; once, before anything is served."""
@@ -75,6 +77,8 @@ class Timeline:
         for number, sighting in stored.items():
             self._place(Entry(number, sighting))
             self._next = number + 1
+            if sighting.stage is Stage.KERNEL:
+                self.kernel_fetched = sighting
         by_age = sorted(self._boots, key=lambda mac: self._boots[mac][-1].number)
         self._strangers = {mac: None for mac in by_age if not self._known(mac)}
         self._bound_strangers()

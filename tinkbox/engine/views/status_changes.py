@@ -539,6 +539,7 @@ def _work_line(tables: Tables, workflow: ListedWorkflow, services: Sequence[Serv
         attempt=attempt,
         attempts=max(current.action.spec.retries + 1, attempt),
         leaving=current.state is State.LEAVING,
+        service=workflow.service,
     )
     hold = tables.holds.open_of(current.attempt) if current.held_at else None
     if hold is None:

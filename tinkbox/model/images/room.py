@@ -27,7 +27,8 @@ class Amount:
 class ImageRoom:
     """The `blobs` of all images, the bytes of what is on its way in, and the bytes that may still come.
 
-    `most` is what the operator allows in all, None: as much as the disk has but for `reserve`.
+    `most` is what the operator allows in all, None: as much as the disk has but for `reserve`.  `file_size_limit` is how many bytes one
+    file may have, a blob or the archive of a load, None: any number.
     """
 
     blobs: Amount
@@ -35,6 +36,7 @@ class ImageRoom:
     free: int
     reserve: int
     most: int | None
+    file_size_limit: int | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -27,22 +27,19 @@ from tinkbox.folder_sync import sync_folder
 from tinkbox.model.errors import Full, Invalid, NotFound, Unavailable
 from tinkbox.model.images.references import ALGORITHMS, DIGEST, algorithm_of, digest_of
 from tinkbox.model.images.room import Amount, ImageRoom, Waiting
-from tinkbox.model.write_fault import WriteFault
+from tinkbox.model.write_fault import Unwritten, WriteFault
 from tinkbox.refused_writes import RefusedWrites, has_room
 from tinkbox.registry.blobs.folders import UNREADABLE, Folders
 from tinkbox.registry.blobs.promises import Promises
 from tinkbox.registry.blobs.room import Room
 from tinkbox.registry.blobs.verified import Verified
-from tinkbox.unwritable import unwritable, why_unwritable
+from tinkbox.unwritable import file_size_limit, unwritable, why_unwritable
 
 PIECE = 1 << 20
 TO_THE_MINUTE: Final = "%Y-%m-%d %H:%M UTC"
 # What is smaller is hashed at once by whoever asks: it takes less time than to have it done.
 SMALL: Final = 4 << 20
 _NOT_WRITTEN: Final = (errno.EFBIG, errno.EROFS, errno.EACCES, errno.EPERM, *UNREADABLE)
-# Among what is not written: for want of a sound disk, and for want of room that images may take.
-REGISTRY: Final = "the registry"
-IMAGES: Final = "images"
 _log = logging.getLogger(__name__)
 
 
@@ -577,6 +574,7 @@ class Blobs:
             free=room.left(usage.taken, ending),
             reserve=room.reserve,
             most=room.most,
+            file_size_limit=file_size_limit(),
         )
 
     def is_full(self) -> bool:
@@ -693,7 +691,7 @@ class Blobs:
 
     def _note_unwritten(self, refusal: Unavailable, fault: WriteFault) -> None:
         takes_again = partial(asyncio.to_thread, has_room, self._incoming)
-        self._refused_writes.refuse(REGISTRY, str(refusal), takes_again, fault=fault)
+        self._refused_writes.refuse(Unwritten.REGISTRY, str(refusal), takes_again, fault=fault)
 
     def _note_full(self, full: Full, wanted: int) -> None:
         """Note that so many bytes, at least, would be too many; that is over with the next blob that comes."""
@@ -702,7 +700,7 @@ class Blobs:
         async def takes_again() -> bool:
             return self._kept != kept or self._room.left(self.usage().taken) >= max(wanted, PIECE)
 
-        self._refused_writes.refuse(IMAGES, str(full), takes_again, fault=WriteFault.TOO_MUCH)
+        self._refused_writes.refuse(Unwritten.IMAGES, str(full), takes_again, fault=WriteFault.TOO_MUCH)
 
     def _drop_damaged(self, digest: str) -> None:
         told = {"action": "registry.damaged"}

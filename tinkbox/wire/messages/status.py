@@ -31,8 +31,8 @@ class WorkLine:
     `held` is where the action is held, until `deadline`, when `on_expiry` becomes of it; `decided` tells that a verdict is
     about to be carried out.  `attempt` counts the tries at the action, of `attempts` that there may be.  `leaving` tells
     that the machine goes away by intention, `elsewhere` is the other machine that the action is for, `awaited` are
-    services that must be ready before it begins.  `run` and `hold` tell this run of the workflow and this hold from all others;
-    appliances of before do not tell them.
+    services that must be ready before it begins.  `run` and `hold` tell this run of the workflow and this hold from all others,
+    `service` is the one that kept the workflow from beginning; appliances of before do not tell these three.
     """
 
     id: str
@@ -60,6 +60,7 @@ class WorkLine:
     awaited: tuple[str, ...] = ()
     run: int = 0
     hold: str = ""
+    service: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -51,6 +51,7 @@ class World:
         self.rivals: tuple[Rival, ...] = ()
         self.refuses = ""
         self.osie = [OsieSize(architecture="x86_64", ramdisk=80 << 20)]
+        self.osie_gone: dict[str, str] = {}
         self.firmware_traits = FirmwareTraits()
         self.inventories: dict[str, Inventory] = {}
         self.inventoried_at: datetime | None = None
@@ -104,6 +105,7 @@ class World:
             self.premises,
             ask=self.ask,
             osie=lambda: self.osie,
+            osie_gone=lambda: self.osie_gone,
             inventory=self.inventory,
             inventory_at=self.inventory_at,
             firmware_traits=lambda _: self.firmware_traits,
@@ -201,6 +203,29 @@ async def test_what_is_wrong_for_all_is_said_of_the_appliance_and_not_of_each_ma
     world.osie = []
     assert await world.rules() == [("", "NoOsie")]
     assert await world.rules(mac(1)) == [(mac(1), "NoOsie")]
+
+
+async def test_an_osie_that_was_there_is_told_with_the_path_to_put_back(world: World) -> None:
+    world.osie, world.osie_gone = [], {"x86_64": "/data/osie/x86_64"}
+    (found,) = (await world.examiner.examine()).diagnoses
+    assert found.remedy.startswith("Put /data/osie/x86_64 back")
+
+
+async def test_an_osie_that_was_fetched_before_the_start_is_told_with_the_path_to_put_back(tmp_path: Path) -> None:
+    async with appliance(tmp_path / "tinkbox.sqlite") as box:
+        await box.machine(1)
+        for stage in (Stage.KERNEL, Stage.LOCAL_DISK):
+            box.machines.progress.saw(MacAddress(mac(1)), stage)
+            box.clock.forward(3600)
+        await box.machines.timeline.save()
+    async with appliance(tmp_path / "tinkbox.sqlite", clock=box.clock) as box:
+        world = World(box)
+        world.premises = replace(world.premises, osie="/data/osie")
+        assert await world.rules() == []
+        world.osie = []
+        (found,) = (await world.examiner.examine()).diagnoses
+        assert found.remedy.startswith("Put /data/osie back")
+        assert f"{mac(1)} fetched the kernel of an OSIE from here" in found.evidence[0]
 
 
 async def test_machines_that_were_seen_today_are_looked_at(world: World) -> None:

@@ -100,6 +100,16 @@ async def test_a_condition_is_told_when_it_begins_and_when_it_is_over(
     assert world.rules == []
 
 
+async def test_one_that_a_single_round_saw_is_not_said_to_last_0_seconds(
+    world: World, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    await world.go(found())
+    await world.go(times=10)
+    assert lines(caplog)[1:] == ["DiskNearlyFull is over; one look saw it: DiskNearlyFull it is."]
+    assert [each.data["lasted"] for each in await world.events() if each.kind == "condition.over"] == [0]
+
+
 async def test_one_that_is_missing_in_one_round_lasts(world: World) -> None:
     await world.go(found())
     since = world.rounds.all()[0].since
@@ -218,7 +228,9 @@ async def test_a_round_that_fails_keeps_what_was_found_and_is_logged_once(
     world.found = Unavailable("the store is away")
     await world.again(times=10)
     assert world.rules == ["DiskNearlyFull", "Slow", FAILED]
-    assert "Unavailable: the store is away" in world.rounds.appliance()[1].evidence[0]
+    failed = world.rounds.appliance()[1]
+    assert "Unavailable: the store is away" in failed.evidence[0]
+    assert "evidence" not in failed.remedy, "the log and the status show none"
     assert [each for each in lines(caplog) if "cannot examine itself:" in each and "began" not in each] == [
         "the appliance cannot examine itself: the store is away"
     ]

@@ -415,6 +415,18 @@ async def test_a_service_with_trouble_is_told_in_a_round(world: World) -> None:
     assert "service db on the appliance, which is STARTING (no image db here)" in await waits(world, flow)
 
 
+async def test_the_remedy_of_a_failed_service_has_the_command_for_its_output(world: World) -> None:
+    box, _ = world.box, await world.box.machine(1)
+    flow = await box.workflow(SERVED)
+    assert await box.services.wanted(APPLIANCE, "") is not None
+    (run,) = await box.runs(flow, "db")
+    standing = Standing(run=run.token, phase=Phase.FAILED, reason=Reason.SERVICE_FAILED, message="it ended 6 times")
+    await box.services.observed(APPLIANCE, (standing,))
+    found = await world.examiner.examine_workflow(flow)
+    (failed,) = (each for each in found.diagnoses if each.rule == "WorkflowFailed")
+    assert failed.remedy.startswith(f"Read what it printed: `tinkbox service logs {flow[:8]}/db`.")
+
+
 def test_rules_of_work_are_asked_where_no_boot_is_known() -> None:
     names = {each.name for each in work_rules()}
     assert names >= {"SilentWorker", "ImageMissing", "ServiceNotReady", "WorkflowFailed", "Waiting"}

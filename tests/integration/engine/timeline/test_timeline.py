@@ -73,6 +73,20 @@ def stage_of(seen: Sighting | None) -> Stage | None:
     return seen.stage if seen else None
 
 
+async def test_who_fetched_the_kernel_of_an_osie_before_the_start_is_known_whatever_it_booted_since(
+    tmp_path: Path,
+) -> None:
+    async with opened(tmp_path / "db") as bench:
+        assert bench.timeline.kernel_fetched is None
+        for each in (mac(1), KNOWN):
+            boot(bench, each, Stage.KERNEL)
+            boot(bench, each, Stage.LOCAL_DISK)
+        newest = (await bench.timeline.of(KNOWN))[1]
+        await bench.timeline.save()
+    async with opened(tmp_path / "db") as bench:
+        assert (bench.timeline.kernel_fetched, newest.stage) == (newest, Stage.KERNEL)
+
+
 async def test_what_was_seen_of_any_machine_is_told_before_and_after_it_is_saved(bench: Bench) -> None:
     bench.timeline.saw(KNOWN, Stage.DISCOVER, "PXE\n", xid=7)
     bench.timeline.saw(mac(1), Stage.IGNORED, "nobody knows it")

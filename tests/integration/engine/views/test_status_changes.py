@@ -9,6 +9,7 @@ import pytest
 
 from tests.integration.engine.appliance import HELLO, RELAY, Appliance, mac
 from tests.integration.engine.held import hold
+from tests.integration.engine.serving import OWN, hosts, served
 from tinkbox.api.routes.breakpoints import FILTERS as BREAKPOINTS
 from tinkbox.api.routes.breakpoints import breakpoints_document
 from tinkbox.engine.rollouts.planning import Wanted
@@ -23,6 +24,7 @@ from tinkbox.model.errors import Unavailable
 from tinkbox.model.labels import LabelChange
 from tinkbox.model.listing import WorkflowListing
 from tinkbox.model.machine_state import MachineState
+from tinkbox.model.services import Phase
 from tinkbox.model.workflow import State
 from tinkbox.view.standing import Standing, standing_of
 from tinkbox.wire.messages.progress import Telling
@@ -396,6 +398,21 @@ async def test_a_workflow_says_which_services_it_waits_for(box: Appliance) -> No
     await box.workflow(f"{HELLO}services: [{{name: files, worker: provisioner, image: i}}]\n")
     await view.look()
     assert view.work(1).awaited == ("files",)
+
+
+async def test_a_workflow_that_a_service_kept_from_beginning_names_it(box: Appliance) -> None:
+    view = Looking(box)
+    workflow_id = await served(box, OWN)
+    ours, _ = await hosts(box)
+    await ours.ask()
+    await view.look()
+    assert view.work(1).service == ""
+    await ours.say("boot files", Phase.FAILED, reason="ServiceFailed", message="it ended 6 times")
+    await view.look()
+    assert (view.work(1).reason, view.work(1).service) == ("ServiceFailed", "boot files")
+    await box.workflows.retry(workflow_id)
+    await view.look()
+    assert view.work(1).service == ""
 
 
 async def test_views_that_look_at_once_are_told_the_same(box: Appliance) -> None:

@@ -150,6 +150,36 @@ def test_a_list_ends_with_what_images_take(tinkbox: Tinkbox, images: FakeApplian
         assert tinkbox("image", "list", *words).err == ""
 
 
+LIMITED = "`LimitFSIZE=` of tinkbox's unit, or `ulimit -f`"
+
+
+@pytest.mark.parametrize(
+    ("limit", "told"),
+    [
+        (None, "room for a push of 5MiB, or a load of at most 2.5MiB"),
+        (5 << 20, "room for a push of 5MiB, or a load of at most 2.5MiB"),
+        (
+            4 << 20,
+            f"room for a push of 5MiB in blobs of at most 4MiB, or a load of at most 2.5MiB (file size limit of 4MiB: {LIMITED})",
+        ),
+        (
+            1 << 20,
+            f"room for a push of 5MiB in blobs of at most 1MiB, or a load of at most 1MiB (file size limit of 1MiB: {LIMITED})",
+        ),
+    ],
+)
+def test_a_file_size_limit_that_is_smaller_than_the_room_is_told(
+    tinkbox: Tinkbox, images: FakeAppliance, limit: int | None, told: str
+) -> None:
+    images.answers["GET /v1/images/room"] = {**ROOM, "file_size_limit": limit}
+    assert tinkbox("image", "list").err == f"61 blobs: 3GiB, {told}\n"
+
+
+def test_a_full_registry_tells_of_no_file_size_limit(tinkbox: Tinkbox, images: FakeAppliance) -> None:
+    images.answers["GET /v1/images/room"] = {**ROOM, "free": 0, "file_size_limit": 1 << 20}
+    assert tinkbox("image", "list").err == "61 blobs: 3GiB, no room for more\n"
+
+
 def test_an_earlier_appliance_tells_of_no_room(tinkbox: Tinkbox, images: FakeAppliance) -> None:
     listed = tinkbox("image", "list")
     assert (listed.status, listed.err) == (0, "")

@@ -359,6 +359,24 @@ HELD_AT_LAST_ATTEMPT = {
 }
 
 
+def test_the_hint_of_a_service_that_failed_names_it(tinkbox: Tinkbox, workflows: FakeAppliance) -> None:
+    workflows.answers[f"GET /v1/workflows/{WORKFLOW_ID}/state"] = SERVICE_FAILED
+    printed = tinkbox("workflow", "state", WORKFLOW_ID).out
+    assert "read what it printed: `tinkbox service logs 'a8984b09/boot files'`\n" in printed
+    of_before = {name: value for name, value in SERVICE_FAILED.items() if name != "service"}
+    workflows.answers[f"GET /v1/workflows/{WORKFLOW_ID}/state"] = of_before
+    assert "`tinkbox service logs a8984b09/SERVICE`\n" in tinkbox("workflow", "state", WORKFLOW_ID).out
+
+
+def test_csv_has_each_field_that_is_told_of_some_workflows(tinkbox: Tinkbox, workflows: FakeAppliance) -> None:
+    other = WORKFLOW_ID.replace("a", "b")
+    workflows.answers[f"GET /v1/workflows/{WORKFLOW_ID}/state"] = {**FAILED, "overtaken": "it has another system"}
+    workflows.answers[f"GET /v1/workflows/{other}/state"] = SERVICE_FAILED
+    printed = tinkbox("workflow", "state", WORKFLOW_ID, other, "--format", "csv").out
+    told = [(each["overtaken"], each["service"]) for each in csv.DictReader(io.StringIO(printed))]
+    assert told == [("it has another system", ""), ("", "boot files")]
+
+
 def test_a_hint_that_stands_below_with_its_key_is_not_told_twice(tinkbox: Tinkbox, workflows: FakeAppliance) -> None:
     told = {**FAILED, "message": "exit code 3", "hint": Reason.NON_ZERO_EXIT.hint}
     workflows.answers[f"GET /v1/workflows/{WORKFLOW_ID}/state"] = told
@@ -481,6 +499,14 @@ FAILED = {
     "hint": "use a larger disk",
     "exit_code": 3,
     "last_output": ["looking at /dev/sda", "\x1b[31mtoo small", ""],
+}
+
+SERVICE_FAILED = {
+    **FAILED,
+    "reason": "ServiceFailed",
+    "message": "service boot files: it ended",
+    "hint": Reason.SERVICE_FAILED.hint,
+    "service": "boot files",
 }
 
 

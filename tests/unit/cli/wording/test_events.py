@@ -196,6 +196,8 @@ def test_a_condition_of_the_appliance_is_told_with_what_to_do_and_how_long_it_la
     )
     over = event(("condition.over", condition_events.over("DiskNearlyFull", "", disk.gravity, disk.cause, 125)))
     assert line_of(over).endswith("condition.over     DiskNearlyFull is over after 2m5s: The disk is nearly full.")
+    over = event(("condition.over", condition_events.over("DiskNearlyFull", "", disk.gravity, disk.cause, 0)))
+    assert line_of(over).endswith("DiskNearlyFull is over; one look saw it: The disk is nearly full.")
 
 
 def test_what_the_doctor_said_of_a_failure_stands_beside_its_reason() -> None:

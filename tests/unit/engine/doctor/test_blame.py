@@ -22,6 +22,7 @@ from tinkbox.model.reasons import Reason
 from tinkbox.model.sightings import Sighting
 from tinkbox.model.vitals import Attachment, DamagedFile, ShutPort, Unheard, Vitals
 from tinkbox.model.workflow import State
+from tinkbox.model.write_fault import RefusedWrite, Unwritten
 
 NEAR, FAR = (Subnet(network=IPv4Network(f"172.30.{number}.0/24"), interface=f"eth{number + 1}") for number in (0, 1))
 UP = Attachment(
@@ -38,6 +39,7 @@ SCRIPTED = [*LOADED, asked(5, Asker.IPXE), *answered(6), seen(7, Stage.SCRIPT)]
 SENT = [*SCRIPTED, seen(8, Stage.KERNEL), seen(9, Stage.RAMDISK)]
 STORIES: dict[str, list[Sighting]] = {"never": [], "loaded": LOADED, "scripted": SCRIPTED}
 KERNEL = DamagedFile(path="/data/osie/x86_64/vmlinuz", how="it is missing")
+REFUSED = RefusedWrite(since=BEGIN, what=Unwritten.DATABASE, text="no space left")
 
 
 def vitals(**measured: object) -> Vitals:
@@ -119,8 +121,11 @@ def test_a_loop_is_read_after_what_says_why_it_goes_on() -> None:
         (vitals(unheard=(Unheard(interface="eth1", port=67, frames=3, since=BEGIN, until=BEGIN),)), [], "PortUnheard"),
         (vitals(attachments=(replace(UP, index=8, bound=7),)), LOADED, "InterfaceRecreated"),
         (vitals(attachments=(replace(UP, carrier=False),)), LOADED, "NoCarrier"),
-        (vitals(refused_write="no space left", refused_since=BEGIN), SENT, "WriteRefused"),
-        (vitals(refused_write="no space left", refused_since=BEGIN), LOADED, "SilentLoader"),
+        (vitals(refused_writes=(REFUSED,)), SENT, "WriteRefused"),
+        (vitals(refused_writes=(REFUSED,)), LOADED, "SilentLoader"),
+        (vitals(refused_writes=(replace(REFUSED, what=Unwritten.HANDED_IN),)), SENT, "WriteRefused"),
+        (vitals(refused_writes=(replace(REFUSED, what=Unwritten.REGISTRY),)), SENT, "SilentOsie"),
+        (vitals(refused_writes=(replace(REFUSED, what=Unwritten.IMAGES),)), SENT, "SilentOsie"),
         (vitals(damaged_osie=(KERNEL,)), SENT, "OsieDamaged"),
         (vitals(damaged_osie=(KERNEL,)), LOADED, "SilentLoader"),
         (vitals(damaged_osie=(replace(KERNEL, path="/data/osie/aarch64/vmlinuz"),)), SENT, "SilentOsie"),
@@ -396,7 +401,8 @@ def test_an_osie_that_was_there_when_the_machine_stopped_is_not_why_it_did() -> 
 
 
 def test_a_machine_that_stood_still_before_the_appliance_began_is_not_said_to_lack_what_is_found_then() -> None:
-    own = faults(appliance(vitals=vitals(refused_write="no space left", refused_since=BEGIN + timedelta(seconds=900))))
+    later = replace(REFUSED, since=BEGIN + timedelta(seconds=900))
+    own = faults(appliance(vitals=vitals(refused_writes=(later,))))
     standing = case(*SENT, after=900)
     assert first_rule(replace(standing, faults=own)) == "SilentOsie", "the write was refused later"
     undated = tuple(

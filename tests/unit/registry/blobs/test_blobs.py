@@ -131,6 +131,7 @@ def test_a_limit_on_the_size_of_files_is_said_and_the_disk_is_not_accused(blobs:
     try:
         with pytest.raises(Unavailable, match=r"may be larger than 64KiB \(`LimitFSIZE=` of its unit"):
             blobs.add(bytes(128 << 10))
+        assert blobs.room().file_size_limit == 64 << 10
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
 

@@ -179,6 +179,7 @@ WORK = WorkLine(
     leaving=True,
     elsewhere="node9",
     awaited=("files",),
+    service="db",
 )
 WORKING = replace(
     FULL.machines[0],

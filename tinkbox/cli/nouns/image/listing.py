@@ -92,10 +92,19 @@ def _marked(image: Document) -> str:
 def _room(room: Document) -> str:
     """What all images take, for people."""
     most = f" of {show_size(room['most'])} (images.most)" if room["most"] is not None else ""
-    # A load has its archive on the disk, and beside it the blobs that it takes from there.
-    push, load = show_size(room["free"]), show_size(room["free"] // 2)
-    more = f"room for a push of {push}, or a load of at most {load}" if room["free"] else "no room for more"
+    more = _more(room["free"], room.get("file_size_limit")) if room["free"] else "no room for more"
     return f"{counted(room['blobs'], 'blob')}: {show_size(room['size'])}{most}, {more}"
+
+
+def _more(free: int, limit: int | None) -> str:
+    """What may still come: in all so many bytes, and in one file no more than the limit; an earlier appliance tells none."""
+    load = free // 2  # a load has its archive on the disk, and beside it the blobs that it takes from there
+    if limit is None or limit >= free:
+        return f"room for a push of {show_size(free)}, or a load of at most {show_size(load)}"
+    return (
+        f"room for a push of {show_size(free)} in blobs of at most {show_size(limit)}, or a load of at most "
+        f"{show_size(min(load, limit))} (file size limit of {show_size(limit)}: `LimitFSIZE=` of tinkbox's unit, or `ulimit -f`)"
+    )
 
 
 def _reference(image: Document) -> str:

@@ -5,6 +5,7 @@ import shlex
 import sys
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 
 from tinkbox.cli.called_as import called_as
 from tinkbox.cli.flags import Verbs, add_listing, add_verb
@@ -37,9 +38,13 @@ def state(chosen: argparse.Namespace) -> int:
 
 def _show_states(chosen: argparse.Namespace, each_stands: Sequence[Document]) -> None:
     if not for_people(chosen):
-        first = each_stands[0]
-        plain = [name for name, value in first.items() if name != "held" and not isinstance(value, list | dict)]
-        columns = [Column(name, name) for name in plain]
+        plain = dict.fromkeys(
+            name
+            for stands in each_stands
+            for name, value in stands.items()
+            if name != "held" and not isinstance(value, list | dict)
+        )
+        columns = [Column(name, partial(_field, name), called=name) for name in plain]
         quiet = "state" if chosen.as_2020 else "workflow_id"  # scripts for `tink` read the state
         show(chosen, each_stands, columns, key=quiet, name="workflow_id", one=names_one(chosen))
         return
@@ -47,6 +52,11 @@ def _show_states(chosen: argparse.Namespace, each_stands: Sequence[Document]) ->
         told = (_as_2020 if chosen.as_2020 else _told)(stands, called_as(chosen))
         between = "\n" if number and not chosen.as_2020 else ""
         print(between, fields(chosen, list(told), ("Field Name", "Values")), sep="", end="")
+
+
+def _field(name: str, stands: Document) -> object:
+    """Some are told of few workflows alone."""
+    return stands.get(name)
 
 
 def _as_2020(stands: Document, program: str) -> Iterator[tuple[str, object]]:

@@ -1,6 +1,6 @@
 """The doctor's rules about the appliance itself, by what it measured of itself (`model.vitals`)."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import timedelta
 from pathlib import PurePath
 from typing import Final
@@ -11,7 +11,7 @@ from tinkbox.model.diagnosis import Gravity
 from tinkbox.model.duration import show_duration
 from tinkbox.model.sizes import show_size
 from tinkbox.model.text import counted, one_line
-from tinkbox.model.vitals import AGREES, Attachment, DamagedFile, Memory
+from tinkbox.model.vitals import AGREES, MISSING, Attachment, DamagedFile, Memory
 
 # Lines of evidence of one finding; the rest is counted.
 _MOST: Final = 8
@@ -21,6 +21,7 @@ _LONGEST: Final = 300  # letters of what others say
 _LITTLE_MEMORY: Final = 256 << 20
 _LITTLE_SHARE: Final = 20
 _DESCRIPTION: Final = "osie.json"
+_KERNEL_AND_RAMDISK: Final = frozenset({"vmlinuz", "initramfs"})
 _FAR_OFF: Final = timedelta(minutes=5)
 
 
@@ -265,11 +266,20 @@ def osie_damaged(case: Case) -> Iterator[Finding]:
             gravity=Gravity.FAULT,
             cause=f"The OSIE for {architecture} is damaged ({names}): machines that boot it stop, or do what it was not built for.",
             evidence=tuple(f"{moment(case.now)} {each.path}: {each.how}" for each in own[:_MOST]),
-            remedy="Build it again: `tinkbox osie build`, which needs the internet, or copy that folder back from a backup or another "
+            remedy=f"Put {folder} back from where it was moved to, or copy it from a backup or from another appliance. If you have no "
+            "copy, build it again: `tinkbox osie build`, which needs the internet."
+            if _is_gone(own)
+            else "Build it again: `tinkbox osie build`, which needs the internet, or copy that folder back from a backup or another "
             "appliance. If it breaks again, look at the disk: `dmesg | grep -i error`.",
             subject=folder,
             stops=Stops(duties=frozenset({Duty.OSIE}), architecture=architecture),
         )
+
+
+def _is_gone(files: Sequence[DamagedFile]) -> bool:
+    """Whether a whole OSIE is missing, and not some file of it: its folder was probably moved."""
+    missing = {PurePath(each.path).name for each in files if each.how == MISSING}
+    return missing >= _KERNEL_AND_RAMDISK and len(missing) == len(files)
 
 
 def _undescribed(case: Case, missing: DamagedFile, architecture: str) -> Finding:
@@ -347,7 +357,7 @@ def operator_socket_gone(case: Case) -> Iterator[Finding]:
         gravity=Gravity.SUSPECT,
         cause="The file operator.sock is gone from the data folder and cannot be made anew: commands on this host do not reach the appliance.",
         evidence=(f"{moment(case.now)} {vitals.operator_socket}",),
-        remedy="Mend what the evidence says; it is then made anew within seconds. Until then TINKBOX_SERVER and TINKBOX_TOKEN reach "
+        remedy="Mend what keeps the file from being made, which `tinkbox doctor` shows; it is then made anew within seconds. Until then TINKBOX_SERVER and TINKBOX_TOKEN reach "
         "the operator door by TCP.",
     )
 

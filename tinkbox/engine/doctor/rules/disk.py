@@ -10,45 +10,68 @@ from tinkbox.model.disk_usage import LAST_ROOM, DiskUsage
 from tinkbox.model.sizes import show_size
 from tinkbox.model.text import counted, quoted
 from tinkbox.model.workflow import State
-from tinkbox.model.write_fault import WriteFault
+from tinkbox.model.write_fault import RefusedWrite, Unwritten, WriteFault
 
 # With fewer inodes, or a smaller share of all, there is soon no new file.
 _FEW_INODES: Final = 1024
 _FEW_SHARE: Final = 20
-# What is wrong, as the beginning of a sentence, and what to do; the refusal, which is the evidence, has the command with its path.
+# The refusal has the command with its path. It is the evidence, which not every reader of the remedy sees.
+_AS_REFUSED: Final = "Do what the refusal says: `tinkbox doctor` shows it."
+# What is wrong, as the beginning of a sentence, and what to do.
 _REFUSED: Final[Mapping[WriteFault, tuple[str, str]]] = {
     WriteFault.LOCKED: (
         "Another program has locked the appliance's database, so that nothing can be written",
         (
-            "End that program, such as `sqlite3` or a backup of the file: the command that stands there tells which it is. The disk is not "
-            "to blame."
+            "End that program, such as `sqlite3` or a backup of the file. `tinkbox doctor` shows the refusal, with the command that tells "
+            "which program it is. The disk is not to blame."
         ),
     ),
     WriteFault.READ_ONLY: (
         "The file system that the appliance writes to is read-only",
         (
             "`dmesg | grep -i error` tells whether the kernel made it so after an error of the disk: then look after the disk. Else do what "
-            "stands there."
+            "the refusal says: `tinkbox doctor` shows it."
         ),
     ),
     WriteFault.FULL: (
         "The file system that the appliance writes to is full",
-        "Do what stands there; `df -h` and `df -i` show how full it is.",
+        f"{_AS_REFUSED} `df -h` and `df -i` show how full the file system is.",
     ),
     WriteFault.FAILING: (
         "The disk that the appliance writes to answers with errors",
-        "`dmesg | grep -i error` shows them. Do what stands there.",
+        f"`dmesg | grep -i error` shows them. {_AS_REFUSED}",
     ),
     WriteFault.LIMITED: (
         "A limit of tinkbox's own process refuses writes",
-        "Do what stands there: the disk is not to blame.",
+        f"{_AS_REFUSED} The disk is not to blame.",
     ),
-    WriteFault.TOO_MUCH: ("The registry has no room for more images", "Do what stands there."),
+    WriteFault.TOO_MUCH: ("The registry has no room for more images", _AS_REFUSED),
     WriteFault.OTHER: (
         "The appliance cannot write",
-        "Do what stands there; `df -h`, `df -i` and `dmesg | grep -i error` show more of its disk.",
+        f"{_AS_REFUSED} `df -h`, `df -i` and `dmesg | grep -i error` show more of its disk.",
     ),
 }
+# What is lost of each kind, as the end of a sentence, and what to do once writes are taken again.
+_LOST: Final[Mapping[Unwritten, tuple[str, str]]] = {
+    Unwritten.DATABASE: (
+        "what machines and people send is not kept",
+        "Workers send again on their own what was refused; type a refused command again.",
+    ),
+    Unwritten.HANDED_IN: (
+        "what machines hand in is not kept",
+        "Workers hand it in again on their own; push an image again.",
+    ),
+    Unwritten.REGISTRY: (
+        "images that are pushed, loaded or fetched are refused",
+        "Afterwards push or load the image again.",
+    ),
+    Unwritten.IMAGES: (
+        "images that are pushed, loaded or fetched are refused",
+        "Afterwards push or load the image again.",
+    ),
+}
+# Without these a machine cannot go on, whatever becomes of images.
+_KEPT: Final = (Unwritten.DATABASE, Unwritten.HANDED_IN)
 _HANDS_IN = frozenset({State.RUNNING, State.LEAVING, State.HELD})
 
 
@@ -103,21 +126,24 @@ def _how_full(disk: DiskUsage) -> str:
 
 
 def write_refused(case: Case) -> Iterator[Finding]:
-    """Something could not be written, whatever kept it from that, and cannot since."""
-    vitals = case.vitals
-    if vitals is None or not vitals.refused_write:
-        return
-    since = vitals.refused_since or case.now
+    """Something could not be written, whatever kept it from that, and cannot since; each kind by itself, since one hides no other."""
+    for each in case.vitals.refused_writes if case.vitals is not None else ():
+        yield _refused(case, each)
+
+
+def _refused(case: Case, write: RefusedWrite) -> Finding:
     disk = case.disk
-    why, remedy = _REFUSED[vitals.refused_for]
-    is_short = vitals.refused_for in (WriteFault.FULL, WriteFault.OTHER) and disk is not None and disk.nearly_full
+    why, remedy = _REFUSED[write.fault]
+    lost, again = _LOST[write.what]
+    is_short = write.fault in (WriteFault.FULL, WriteFault.OTHER) and disk is not None and disk.nearly_full
     room = _room(case, disk) if is_short and disk is not None else ""
-    yield Finding(
+    return Finding(
         gravity=Gravity.FAULT,
-        cause=f"{why} since {since:%H:%M:%S} UTC: what machines and people send is not kept.",
-        evidence=(f"{moment(since)} refused for the first time: {vitals.refused_write}",),
-        remedy=f"{remedy}{room} What was refused is sent again by workers on their own; push or load an image again.",
-        stops=Stops(duties=frozenset({Duty.STORE}), since=vitals.refused_since),
+        cause=f"{why} since {write.since:%H:%M:%S} UTC: {lost}.",
+        evidence=(f"{moment(write.since)} refused for the first time: {write.text}",),
+        remedy=f"{remedy}{room} {again}",
+        subject=str(write.what),
+        stops=Stops(duties=frozenset({Duty.STORE}), since=write.since) if write.what in _KEPT else None,
     )
 
 

@@ -6,7 +6,7 @@ from typing import Final
 
 from tinkbox.engine.doctor.case import ON_APPLIANCE, AwaitedService, Case, Finding, moment
 from tinkbox.engine.doctor.rules.silence import WORKING, lasted, silent_since
-from tinkbox.model.command_lines import not_ours
+from tinkbox.model.command_lines import not_ours, service_key
 from tinkbox.model.diagnosis import Gravity
 from tinkbox.model.engine_trouble import EngineFault, EngineTrouble
 from tinkbox.model.reasons import Reason, hint
@@ -77,7 +77,7 @@ def remedy_of(workflow: str, service: AwaitedService) -> str:
     # The logs are named below, by the name of the service.
     way_out = "" if "service logs" in hint(service.reason) else hint(service.reason)
     told = f"{way_out[:1].upper()}{way_out[1:]}" if not way_out.startswith("`") else way_out
-    return f"Read what it printed: `tinkbox service logs {workflow[:8]}/{service.name}`." + (
+    return f"Read what it printed: `tinkbox service logs {service_key(workflow[:8], service.name)}`." + (
         f" {told.removesuffix('.')}." if told else ""
     )
 

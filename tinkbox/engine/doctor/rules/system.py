@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 
-from tinkbox.engine.doctor.case import REACHING, Case, Duty, Finding, Stops, line, moment, number, of, sized, text
+from tinkbox.engine.doctor.case import REACHING, Case, Duty, Finding, Stops, line, moment, number, of, sized, some, text
 from tinkbox.engine.doctor.rules.kernel import SENT_BY
 from tinkbox.engine.doctor.rules.loader import ARM, X86, architecture, asked_for_a_file
 from tinkbox.engine.machines.boot_plan import MAX_BOOTS
@@ -53,6 +53,18 @@ _OSIE_REMEDIES = {
 }
 # Seconds after which trouble counts that may pass by itself: another credential is asked for, a network comes late.
 _OSIE_PASSING = {"credential": 20.0, "network": _OSIE_STARTS_WITHIN}
+_AFTER_RAMDISK = (Stage.FIRMWARE, Stage.TICKET, Stage.CLOCK, Stage.SESSION)
+_SCRIPTS = (Stage.SCRIPT, Stage.DISCOVERY, Stage.SUPPLIED, Stage.OWN_BOOT)
+# What to look at where the worker is silent, by what was heard of last.
+_IN_OSIE = "`tinkbox hardware get MACHINE` shows what its syslog said: a Docker engine that does not start, or why its worker ended."
+_IN_KERNEL = (
+    "Look at its screen or serial console for the last lines: a panic while unpacking means too little memory, "
+    "a machine without a network card a driver that is missing."
+)
+_IN_IPXE = (
+    "Look at its screen: iPXE stands still there, or the machine lost its power or its network after it fetched the OSIE. See to "
+    "its cable and its switch port, then boot it again."
+)
 _SCREEN = "Look at its screen when it boots the next time: that shows where it ends."
 _NO_OSIE = Stops(duties=frozenset({Duty.OSIE}))
 # What an OSIE can be built for.
@@ -70,18 +82,21 @@ def no_osie(case: Case) -> Iterator[Finding]:
                 gravity=Gravity.FAULT,
                 cause=f"The OSIE cannot be used, so machines that are to boot get no kernel: {_first(case.osie_trouble)}.",
                 evidence=(case.osie_trouble,),
-                remedy=f"{_then(case.osie_trouble)}Or copy the folder osie back from a backup or from another appliance.",
+                remedy=f"{_then(case.osie_trouble)}Or copy the folder {case.osie_folder} back from a backup or from another appliance.",
                 stops=_NO_OSIE,
             )
         return
     if case.mac is None:
         if not case.osie:
+            was_there, put_back = _gone_osie(case)
             yield Finding(
                 gravity=Gravity.FAULT,
-                cause="No OSIE was built: machines that are to boot find no kernel.",
-                evidence=(evidence,),
-                remedy="Run `tinkbox osie build` on the appliance, which needs the internet, or copy the folder osie of its data folder "
-                "back from a backup or from another appliance.",
+                cause=f"{'The OSIE is gone' if put_back else 'No OSIE was built'}: machines that are to boot find no kernel.",
+                evidence=(*was_there, evidence),
+                remedy=f"{put_back}If you have no copy, run `tinkbox osie build` on the appliance, which needs the internet."
+                if put_back
+                else "Run `tinkbox osie build` on the appliance, which needs the internet, or copy the folder "
+                f"{case.osie_folder} back from a backup or from another appliance.",
                 stops=_NO_OSIE,
             )
         return
@@ -93,18 +108,49 @@ def no_osie(case: Case) -> Iterator[Finding]:
     ours = case.interface.netboot.needs_our_osie
     if not (case.ticket and ours) or wanted in {each.architecture for each in case.osie}:
         return
+    was_there, put_back = _gone_osie(case)
     if wanted in _OSIES:
         change = "correct" if case.interface.architecture_told else "set"
-        remedy = f"Run `tinkbox osie build --architecture {wanted}` on the appliance, or {change} arch in its hardware document."
+        run = f"{put_back}If you have no copy, run" if put_back else "Run"
+        remedy = f"{run} `tinkbox osie build --architecture {wanted}` on the appliance, or {change} arch in its hardware document."
     else:
         asked = next((f" (it asked as {name})" for name in _OSIES if architecture(case.last) in _NAMES[name]), "")
         remedy = f"Set arch to {' or '.join(_OSIES)} in its hardware document{asked} and push it again."
     yield Finding(
         gravity=Gravity.FAULT,
         cause=f"There is no OSIE for {wanted}, which is the machine's architecture.",
-        evidence=(_document(case.interface), evidence),
+        evidence=(_document(case.interface), *was_there, evidence),
         remedy=remedy,
     )
+
+
+def _gone_osie(case: Case) -> tuple[tuple[str, ...], str]:
+    """Of an OSIE that the patient lacks and that was there: what tells so, and how to put it back, as sentences; empty where nothing does."""
+    wanted = case.interface.architecture if case.interface is not None and case.mac is not None else ""
+    gone = {place for each, place in case.osie_gone.items() if wanted in ("", each)}
+    if gone:
+        then = f"one was there after tinkbox started at {moment(case.since)}"
+        evidence = tuple(f"no OSIE is in {each}; {then}" for each in sorted(gone))
+    elif fetched := _fetched_before(case, wanted):
+        gone = {f"{case.osie_folder}/{wanted}" if case.osie else case.osie_folder}
+        evidence = (f"{moment(fetched.at)} {fetched.mac} fetched the kernel of an OSIE from here",)
+    else:
+        return (), ""
+    were, them = ("it was", "it") if len(gone) == 1 else ("they were", "them")
+    places = some(sorted(gone))
+    back = f"Put {places} back from where {were} moved to, or copy {them} from a backup or from another appliance. "
+    return evidence, back
+
+
+def _fetched_before(case: Case, wanted: str) -> Sighting | None:
+    """When the machine fetched the kernel of such an OSIE last, or any machine did where there is none at all."""
+    own = [
+        kernel
+        for boot in case.boots
+        if not case.osie or architecture(boot) in _NAMES.get(wanted, frozenset())
+        for kernel in of(boot, Stage.KERNEL)
+    ]
+    return own[-1] if own else case.osie_fetched
 
 
 def _first(trouble: str) -> str:
@@ -166,20 +212,20 @@ def ramdisk_too_large(case: Case) -> Iterator[Finding]:
 
 
 def silent_osie(case: Case) -> Iterator[Finding]:
-    """An OSIE that was sent, or has begun to run, and whose worker never spoke."""
+    """An OSIE that was sent, or has begun to run, and whose worker asks for no work."""
     boot = case.furthest
     sent = of(boot, Stage.RAMDISK)
     if not sent or any(each.at >= sent[-1].at for each in of(boot, *_BOOTED)):
         return
-    clock = [each for each in of(boot, Stage.CLOCK) if each.at >= sent[-1].at]
-    begun = [each for each in of(boot, Stage.FIRMWARE, Stage.TICKET, Stage.CLOCK) if each.at >= sent[-1].at]
+    begun = [each for each in of(boot, *_AFTER_RAMDISK) if each.at >= sent[-1].at]
+    runs, session = bool(of(begun, Stage.CLOCK, Stage.SESSION)), bool(of(begun, Stage.SESSION))
     waited = (case.now - [*sent, *begun][-1].at).total_seconds()
     part, why, complaints = _trouble_of_osie(case, sent[-1])
     if why and waited > _OSIE_PASSING.get(part, 0.0):
         by_syslog = SENT_BY in complaints and waited <= _OSIE_STARTS_WITHIN
         yield Finding(
             gravity=Gravity.SUSPECT if by_syslog else Gravity.FAULT,
-            cause=f"The OSIE runs, and its worker cannot start: {quoted(why, 240)}.",
+            cause=f"The OSIE runs, and its worker {'does not go on' if session else 'cannot start'}: {quoted(why, 240)}.",
             evidence=(
                 line(sent[-1]),
                 *complaints,
@@ -189,23 +235,28 @@ def silent_osie(case: Case) -> Iterator[Finding]:
             remedy=_OSIE_REMEDIES.get(part, _OSIE_REMEDY),
         )
     elif waited > _OSIE_STARTS_WITHIN:
-        remedy = (
-            "`tinkbox hardware get MACHINE` shows what its syslog said: a Docker engine that does not start, or why its worker ended."
-            if clock
-            else "Look at its screen or serial console for the last lines: a panic while unpacking means too little memory, "
-            "a machine without a network card a driver that is missing."
-        )
-        # Once it has spoken, it has a network.
-        told_by_document = [*_of_document(case.interface)] if not clock else []
+        in_loader = not runs and _ended_in_ipxe(boot)
+        remedy = _IN_IPXE if in_loader else _IN_OSIE if runs else _IN_KERNEL
+        # Once it has spoken, it has a network; in its boot loader no kernel has read what the document adds.
+        told_by_document = [] if runs or in_loader else [*_of_document(case.interface)]
         again = [each for each in of(case.sightings, Stage.DISCOVER) if each.at > sent[-1].at]
         # Perhaps it was switched off and on before its worker could speak.
         cut_short = bool(again) and (again[0].at - [*sent, *begun][-1].at).total_seconds() <= _OSIE_STARTS_WITHIN
+        if session:
+            cause = "The OSIE runs, and its worker exchanged its boot ticket, and asked for no work since"
+        elif runs:
+            cause = "The OSIE runs, and its worker was never in touch"
+        elif of(boot, Stage.TICKET):
+            cause = f"The machine fetched the OSIE, and its worker was never in touch{_suspicion(case.interface)}"
+        else:
+            how = ": iPXE does that before it starts the OSIE" if in_loader else _suspicion(case.interface)
+            cause = f"The machine fetched the OSIE, and did not ask for its credential{how}"
         yield Finding(
             gravity=Gravity.SUSPECT if cut_short else Gravity.FAULT,
-            cause=f"The {'OSIE runs' if clock else 'machine fetched the OSIE'}, and its worker was never in touch{_suspicion(case, clock)}.",
+            cause=f"{cause}.",
             evidence=(
                 *map(line, of(boot, Stage.KERNEL)),
-                *map(line, (sent[-1], *clock)),
+                *map(line, (sent[-1], *begun)),
                 *case.asked_again,
                 f"{moment(case.now)} {waited:.0f} s later",
                 *(told for told, _ in told_by_document),
@@ -214,10 +265,17 @@ def silent_osie(case: Case) -> Iterator[Finding]:
         )
 
 
-def _suspicion(case: Case, clock: Sequence[Sighting]) -> str:
+def _ended_in_ipxe(boot: Sequence[Sighting]) -> bool:
+    """Whether iPXE, which asks for the credential as the last thing before it starts the OSIE, did not ask for it."""
+    script = of(boot, *_SCRIPTS)[-1:]
+    # A script that came by TFTP is another loader's; one that is not ours may leave the credential to the OSIE.
+    ours = any(each.stage in (Stage.SCRIPT, Stage.DISCOVERY) and not text(each, "file") for each in script)
+    return ours and not of(boot, Stage.TICKET)
+
+
+def _suspicion(interface: Interface | None) -> str:
     """What its document has that is likelier than all else to be the reason."""
-    interface = case.interface
-    if clock or interface is None or interface.netboot.osie is not None:
+    if interface is None or interface.netboot.osie is not None:
         return ""
     if interface.vlan_id is not None:
         return f": its document puts it into VLAN {interface.vlan_id}, of which nothing was heard"

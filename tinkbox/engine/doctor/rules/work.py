@@ -9,7 +9,7 @@ from typing import Final
 
 from tinkbox.engine.doctor.case import AwaitedService, Case, Finding, Work, moment
 from tinkbox.engine.doctor.rules.engine import remedy_of
-from tinkbox.model.command_lines import about, not_ours
+from tinkbox.model.command_lines import about, not_ours, service_key
 from tinkbox.model.diagnosis import Gravity
 from tinkbox.model.reasons import NO_PROGRAM_TO_CHECK, Reason, hint, is_hint_of, known, never_ran
 from tinkbox.model.text import counted, one_line, quoted, shortened
@@ -99,7 +99,10 @@ def waiting(case: Case) -> Iterator[Finding]:
             f"`tinkbox workflow cancel {work.before[0][:8]}` has this one begin."
         )
     elif work.services:
-        remedy = f"Nothing to do: it begins when its services are ready. `tinkbox service logs {work.id[:8]}/{work.services[0].name}` shows what one prints."
+        key = service_key(work.id[:8], work.services[0].name)
+        remedy = (
+            f"Nothing to do: it begins when its services are ready. `tinkbox service logs {key}` shows what one prints."
+        )
     else:
         remedy = (
             "Nothing to do if the machine is on its way: the workflow goes on by itself. Else switch the machine on, and "
@@ -171,7 +174,7 @@ def _ended(work: Work) -> tuple[str, str, tuple[str, ...]]:
     if reason is not None and is_hint_of(reason, work.hint):
         said = quoted(message, LONGEST) if reason in _WITH_THE_ACTIONS_WORDS and message else message
         # Where its output is, the remedy says of every failure.
-        advice = "" if reason is Reason.NON_ZERO_EXIT else about(ours, workflow=work.id[:8])
+        advice = "" if reason is Reason.NON_ZERO_EXIT else about(ours, workflow=work.id[:8], service=work.service)
         return f": {': '.join(filter(None, (reason.value, said)))}", advice, ()
     # An action may spell a word of its own as a reason of ours, and mean something else by it.
     words = ": ".join(filter(None, (one_line(work.reason, LONGEST), message)))

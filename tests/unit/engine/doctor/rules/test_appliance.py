@@ -23,12 +23,14 @@ from tinkbox.model.vitals import (
     Unheard,
     Vitals,
 )
+from tinkbox.model.write_fault import RefusedWrite, Unwritten
 
 GIB = 1 << 30
 OURS = IPv4Address("172.30.0.1")
 LAB = Attachment(interface="lab", address=OURS, present=True, up=True, carrier=True, addresses=frozenset({OURS}))
 CLOCK = ClockVitals(newest=BEGIN - timedelta(days=1), offset=timedelta(seconds=-2), source="ntp.example")
 SOUND = Vitals(at=BEGIN, attachments=(LAB,), memory=Memory(total=8 * GIB, available=GIB), clock=CLOCK)
+REFUSED = RefusedWrite(since=BEGIN, what=Unwritten.DATABASE, text="the database: disk full")
 SHUT = ShutPort(
     interface="lab",
     port=67,
@@ -182,12 +184,25 @@ def test_damaged_files_are_told_by_what_they_belong_to() -> None:
     assert "`tinkbox image load FILE`" in told.remedy
 
 
+def test_an_osie_whose_folder_was_moved_beside_itself_is_to_be_put_back_before_another_one_is_built() -> None:
+    files = tuple(
+        DamagedFile(path=f"/data/osie/x86_64/{each}", how="it is missing")
+        for each in ("firmware", "initramfs", "vmlinuz")
+    )
+    told = found(replace(SOUND, damaged_osie=files))
+    assert told.remedy.startswith("Put /data/osie/x86_64 back from where it was moved to, or copy it from a backup")
+    assert "build it again: `tinkbox osie build`" in told.remedy
+    short = (*files[:2], replace(files[2], how="it has 9 bytes, and 10 when it was built"))
+    for some in (files[:2], short):
+        assert found(replace(SOUND, damaged_osie=some)).remedy.startswith("Build it again: ")
+
+
 def test_what_the_appliance_rests_on_is_told_when_it_fails() -> None:
     for vitals, rule, gravity in (
         (replace(SOUND, registry="the images of shell are gone"), "RegistryUnusable", Gravity.FAULT),
         (replace(SOUND, database="Tree 4 page 9: btreeInitPage() returns error code 11"), "DatabaseDamaged", Gravity.FAULT),
         (replace(SOUND, engine=EngineTrouble(fault=EngineFault.SILENT, why="no answer", url="unix:///x")), "EngineAway", Gravity.FAULT),
-        (replace(SOUND, refused_write="the database: disk full", refused_since=BEGIN), "WriteRefused", Gravity.FAULT),
+        (replace(SOUND, refused_writes=(REFUSED,)), "WriteRefused", Gravity.FAULT),
         (replace(SOUND, other_versions=(OtherVersion(what="the OSIE for x86_64", version="0.0.9"),)), "OtherVersion", Gravity.SUSPECT),
     ):  # fmt: skip
         told = found(vitals)

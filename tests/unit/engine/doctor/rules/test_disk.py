@@ -1,12 +1,14 @@
 """The doctor's rules about the disk of the data folder."""
 
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import pytest
 
 from tests.unit.engine.boot_story import BEGIN, MAC, appliance, case
 from tinkbox.engine.doctor.case import Work
+from tinkbox.engine.doctor.doctor import diagnose, faults
+from tinkbox.engine.doctor.rounds import identified
 from tinkbox.engine.doctor.rules.disk import (
     deleted_early,
     disk_nearly_full,
@@ -19,7 +21,7 @@ from tinkbox.model.diagnosis import Gravity
 from tinkbox.model.disk_usage import DiskUsage, EarlyDeletion, Share, Stored
 from tinkbox.model.vitals import Inodes, Vitals
 from tinkbox.model.workflow import State
-from tinkbox.model.write_fault import WriteFault
+from tinkbox.model.write_fault import RefusedWrite, Unwritten, WriteFault
 
 MIB = 1 << 20
 SHARES = {Stored.OUTPUT: Share(octets=30 * MIB, number=9), Stored.IMAGES: Share(octets=900 * MIB, number=3)}
@@ -96,8 +98,14 @@ def test_inodes_that_run_out_are_told_however_many_bytes_are_free() -> None:
     assert not list(disk_nearly_full(appliance(disk=ROOMY, vitals=Vitals(at=BEGIN))))
 
 
+def refused(text: str, fault: WriteFault = WriteFault.OTHER) -> Vitals:
+    """Those of an appliance whose database refuses writes."""
+    write = RefusedWrite(since=BEGIN, what=Unwritten.DATABASE, text=text, fault=fault)
+    return Vitals(at=BEGIN, refused_writes=(write,))
+
+
 def test_a_refused_write_names_what_takes_room_only_where_room_is_short() -> None:
-    vitals = Vitals(at=BEGIN, refused_write="its file system is read-only", refused_since=BEGIN)
+    vitals = refused("its file system is read-only")
     (roomy,) = write_refused(appliance(disk=ROOMY, vitals=vitals))
     assert roomy.evidence[0].endswith("refused for the first time: its file system is read-only")
     assert "take most" not in roomy.remedy
@@ -111,7 +119,7 @@ LITTLE = DiskUsage(
 
 
 def test_of_a_disk_that_something_else_fills_nothing_of_ours_is_to_be_deleted() -> None:
-    vitals = Vitals(at=BEGIN, refused_write="full", refused_since=BEGIN, refused_for=WriteFault.FULL)
+    vitals = refused("full", WriteFault.FULL)
     whole = appliance(disk=LITTLE, vitals=vitals)
     for (found,) in (disk_nearly_full(whole), write_refused(whole)):
         assert (
@@ -131,17 +139,73 @@ def test_of_a_disk_that_something_else_fills_nothing_of_ours_is_to_be_deleted() 
         (WriteFault.READ_ONLY, "The file system that the appliance writes to is read-only", "`dmesg | grep -i error`"),
         (WriteFault.FULL, "The file system that the appliance writes to is full", "`df -h` and `df -i`"),
         (WriteFault.FAILING, "The disk that the appliance writes to answers with errors", "`dmesg | grep -i error`"),
-        (WriteFault.TOO_MUCH, "The registry has no room for more images", "Do what stands there."),
+        (WriteFault.TOO_MUCH, "The registry has no room for more images", "`tinkbox doctor` shows it."),
         (WriteFault.OTHER, "The appliance cannot write", "`df -h`, `df -i`"),
     ],
 )
 def test_a_refused_write_is_told_by_what_refused_it(fault: WriteFault, cause: str, remedy: str) -> None:
-    vitals = Vitals(at=BEGIN, refused_write="it says why", refused_since=BEGIN, refused_for=fault)
+    vitals = refused("it says why", fault)
     (found,) = write_refused(appliance(disk=ROOMY, vitals=vitals))
     assert found.cause.startswith(cause)
     assert remedy in found.remedy
     if fault is WriteFault.LOCKED:
         assert not any(each in found.remedy for each in ("df -h", "dmesg"))
+
+
+IMAGES = RefusedWrite(since=BEGIN, what=Unwritten.IMAGES, text="8MiB of 10MiB", fault=WriteFault.TOO_MUCH)
+DATABASE = RefusedWrite(
+    since=BEGIN + timedelta(minutes=3), what=Unwritten.DATABASE, text="locked", fault=WriteFault.LOCKED
+)
+
+
+@pytest.mark.parametrize("standing", [(IMAGES, DATABASE), (DATABASE, IMAGES)])
+def test_each_kind_of_refused_write_is_told_with_its_own_time_and_remedy(standing: tuple[RefusedWrite, ...]) -> None:
+    told = {each.subject: each for each in write_refused(appliance(vitals=Vitals(at=BEGIN, refused_writes=standing)))}
+    images, database = told.pop("images"), told.pop("the database")
+    assert told == {}
+    assert images.cause == (
+        f"The registry has no room for more images since {BEGIN:%H:%M:%S} UTC: images that are pushed, loaded or fetched are refused."
+    )
+    assert images.evidence[0].endswith("refused for the first time: 8MiB of 10MiB")
+    assert images.remedy.endswith(" Afterwards push or load the image again.")
+    assert database.cause.startswith("Another program has locked the appliance's database")
+    assert f" since {DATABASE.since:%H:%M:%S} UTC: what machines and people send is not kept." in database.cause
+    assert "`sqlite3`" in database.remedy
+
+
+def test_each_kind_of_refused_write_is_a_condition_of_its_own_that_lasts() -> None:
+    def conditions(*standing: RefusedWrite) -> set[tuple[str, str]]:
+        found = diagnose(appliance(vitals=Vitals(at=BEGIN, refused_writes=standing)))
+        return {(rule, subject) for rule, _, _, subject in identified(found) if rule == "WriteRefused"}
+
+    both = {("WriteRefused", "images"), ("WriteRefused", "the database")}
+    assert conditions(IMAGES, DATABASE) == both
+    assert conditions(IMAGES, replace(DATABASE, fault=WriteFault.FULL, text="full")) == both, "for another reason"
+    assert conditions(IMAGES) == {("WriteRefused", "images")}, "the database takes writes again"
+
+
+@pytest.mark.parametrize("what", [each for each in Unwritten if each is not Unwritten.DAMAGED])
+@pytest.mark.parametrize("fault", WriteFault)
+def test_whatever_is_refused_for_whichever_reason_is_told(what: Unwritten, fault: WriteFault) -> None:
+    write = RefusedWrite(since=BEGIN, what=what, text="it says why", fault=fault)
+    (found,) = write_refused(appliance(vitals=Vitals(at=BEGIN, refused_writes=(write,))))
+    assert (found.gravity, found.subject) == (Gravity.FAULT, what)
+
+
+def test_a_refused_image_keeps_no_machine_from_anything() -> None:
+    def since(*standing: RefusedWrite) -> list[datetime | None]:
+        return [each.stops.since for each in faults(appliance(vitals=Vitals(at=BEGIN, refused_writes=standing)))]
+
+    assert since(IMAGES, replace(IMAGES, what=Unwritten.REGISTRY)) == []
+    assert since(IMAGES, DATABASE) == [DATABASE.since]
+
+
+@pytest.mark.parametrize("fault", WriteFault)
+def test_what_to_do_about_a_refused_write_says_where_the_refusal_stands(fault: WriteFault) -> None:
+    (found,) = write_refused(appliance(disk=ROOMY, vitals=refused("it says why", fault)))
+    assert "stands there" not in found.remedy
+    assert "the refusal" in found.remedy
+    assert "`tinkbox doctor` shows " in found.remedy
 
 
 @pytest.mark.parametrize(("most", "gravity"), [(20 << 20, Gravity.FAULT), (16 << 30, Gravity.SUSPECT)])

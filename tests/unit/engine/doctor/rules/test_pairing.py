@@ -122,6 +122,37 @@ def test_who_else_asks_is_suspect_beside_a_worker_and_silences_no_standstill() -
     assert [each.rule for each in diagnose(waits)] == ["WrongMac", "NeverSeen"]
 
 
+def in_a_loop(*uuids: str) -> list[Sighting]:
+    """Boots that each end at the boot script, of machines with these UUIDs."""
+    return [
+        told
+        for turn, uuid in enumerate(uuids)
+        for told in (
+            asked(60 * turn, uuid=uuid, xid=turn + 1),
+            *answered(60 * turn + 1),
+            seen(60 * turn + 7, Stage.SCRIPT),
+        )
+    ]
+
+
+def test_two_machines_with_one_mac_are_not_said_to_be_one_that_boots_again_and_again() -> None:
+    one, other = UUIDS
+    turns = case(*in_a_loop(one, other, one, other), after=50)
+    assert [each.rule for each in diagnose(turns)] == ["SameMac"]
+    working = replace(turns, work=replace(WORK, contact=turns.now))
+    assert [(each.rule, each.gravity) for each in diagnose(working)] == [("SameMac", Gravity.SUSPECT)]
+    assert [each.rule for each in diagnose(case(*in_a_loop(one, one, one, one), after=50))] == ["BootLoop"]
+
+
+def test_that_there_may_be_two_machines_does_not_hide_one_that_boots_again_and_again() -> None:
+    ports = [replace(each, facts={**each.facts, "circuit": f"port {turn % 2}"}) if each.stage is Stage.DISCOVER else each
+             for turn, each in enumerate(in_a_loop(*[UUIDS[0]] * 4))]  # fmt: skip
+    assert [(each.rule, each.gravity) for each in diagnose(case(*ports, after=50))] == [
+        ("BootLoop", Gravity.FAULT),
+        ("SameMac", Gravity.SUSPECT),
+    ]
+
+
 TWO_PROCESSORS = [asked(second, architecture=7 if second % 20 else 11) for second in (70, 80, 90)]
 
 

@@ -45,6 +45,7 @@ from tinkbox.model.workflow import State
 MIB = 1 << 20
 INVENTORY = Inventory(architecture="x86_64", processor="", processors=2, memory=512 * MIB, firmware="bios")
 SENT = [asked(0), *answered(1), seen(7, Stage.SCRIPT), seen(8, Stage.KERNEL), seen(9, Stage.RAMDISK)]
+GIVEN = [*SENT, seen(9.5, Stage.TICKET, "at 172.30.0.21")]
 
 
 def to_disk(second: float) -> list[Sighting]:
@@ -59,6 +60,52 @@ def test_an_appliance_without_an_osie_boots_nobody() -> None:
     )
     assert found.evidence == ("OSIEs that were built: none",)
     assert not list(no_osie(appliance()))
+
+
+def test_an_osie_that_was_there_is_to_be_put_back_before_another_one_is_built() -> None:
+    lacks = {"osie": (), "osie_folder": "/data/osie"}
+    (found,) = no_osie(appliance(**lacks, osie_gone={"x86_64": "/data/osie/x86_64"}))
+    assert (found.gravity, found.cause) == (
+        Gravity.FAULT,
+        "The OSIE is gone: machines that are to boot find no kernel.",
+    )
+    assert found.remedy.startswith("Put /data/osie/x86_64 back from where it was moved to")
+    assert found.remedy.index("/data/osie/x86_64") < found.remedy.index("`tinkbox osie build`")
+    assert found.evidence[0] == (
+        "no OSIE is in /data/osie/x86_64; one was there after tinkbox started at 2026-11-21 02:00:00"
+    )
+    assert found.stops is not None
+    both = {each: f"/data/osie/{each}" for each in ("aarch64", "x86_64")}
+    (found,) = no_osie(appliance(**lacks, osie_gone=both))
+    assert found.remedy.startswith(
+        "Put /data/osie/aarch64 and /data/osie/x86_64 back from where they were moved to, or copy them"
+    )
+    whole = dict.fromkeys(both, "/data/osie")
+    (found,) = no_osie(appliance(**lacks, osie_gone=whole))
+    assert found.remedy.startswith("Put /data/osie back from where it was moved to")
+
+
+def test_an_osie_that_a_machine_fetched_before_the_start_is_to_be_put_back_first() -> None:
+    lacks = {"osie": (), "osie_folder": "/data/osie"}
+    (found,) = no_osie(appliance(**lacks, osie_fetched=seen(-9000, Stage.KERNEL)))
+    assert found.remedy.startswith("Put /data/osie back from where it was moved to")
+    assert found.evidence[0] == f"2026-11-21 00:30:00 {MAC} fetched the kernel of an OSIE from here"
+    (found,) = no_osie(case(*SENT, asked(700), **lacks))
+    assert found.remedy.startswith("Put /data/osie back from where it was moved to")
+    (found,) = no_osie(case(asked(0), **lacks))
+    assert found.remedy.startswith("Run `tinkbox osie build --architecture x86_64`"), "it may never have been built"
+
+
+def test_of_several_osies_that_of_the_machine_is_to_be_put_back_first() -> None:
+    arm, folder = replace(KNOWN, architecture="aarch64"), {"osie_folder": "/data/osie"}
+    (found,) = no_osie(case(interface=arm, osie_gone={"aarch64": "/data/osie/aarch64"}, **folder))
+    assert found.remedy.startswith("Put /data/osie/aarch64 back from where it was moved to")
+    assert "`tinkbox osie build --architecture aarch64`" in found.remedy
+    before = [asked(-9000, architecture=11), seen(-8990, Stage.KERNEL), asked(0, architecture=11)]
+    (found,) = no_osie(case(*before, interface=arm, **folder))
+    assert found.remedy.startswith("Put /data/osie/aarch64 back from where it was moved to")
+    (found,) = no_osie(case(*SENT, asked(700), interface=arm, **folder))
+    assert found.remedy.startswith("Run `tinkbox osie build"), "what it fetched was that for another processor"
 
 
 def test_an_osie_that_cannot_be_read_is_told_once() -> None:
@@ -174,7 +221,7 @@ def test_memory_that_suffices_is_unknown_or_worked_is_no_fault() -> None:
 
 def test_what_its_document_adds_stands_beside_an_osie_that_is_silent() -> None:
     def found(**more: Any) -> Finding:
-        (told,) = silent_osie(case(*SENT, after=200, interface=replace(KNOWN, **more)))
+        (told,) = silent_osie(case(*GIVEN, after=200, interface=replace(KNOWN, **more)))
         return told
 
     tagged = found(vlan_id=20)
@@ -188,18 +235,70 @@ def test_what_its_document_adds_stands_beside_an_osie_that_is_silent() -> None:
     assert other.cause == "The machine fetched the OSIE, and its worker was never in touch."
     assert "'quiet'" in other.evidence[-1]
     (spoke,) = silent_osie(
-        case(*SENT, seen(30, Stage.CLOCK, offset=0), after=300, interface=replace(KNOWN, vlan_id=20))
+        case(*GIVEN, seen(30, Stage.CLOCK, offset=0), after=300, interface=replace(KNOWN, vlan_id=20))
     )
     assert "VLAN" not in spoke.cause, "it has a network"
 
 
 def test_an_osie_of_which_nothing_is_heard_is_a_fault() -> None:
-    (found,) = silent_osie(case(*SENT, after=200))
+    (found,) = silent_osie(case(*GIVEN, after=200))
     assert (found.gravity, "200 s later" in found.evidence[-1]) == (Gravity.FAULT, True)
     assert found.cause == "The machine fetched the OSIE, and its worker was never in touch."
     assert "console" in found.remedy
-    assert not list(silent_osie(case(*SENT, after=60)))
+    assert not list(silent_osie(case(*GIVEN, after=60)))
     assert not list(silent_osie(case(*osie_boot(0), after=900)))
+
+
+def test_what_was_fetched_after_the_osie_stands_in_the_evidence() -> None:
+    fetched_all = [*SENT, seen(9.2, Stage.FIRMWARE, "firmware, 9 bytes"), GIVEN[-1]]
+    (found,) = silent_osie(case(*fetched_all, after=200))
+    assert found.evidence == (
+        "2026-11-21 03:00:08 fetched the kernel",
+        "2026-11-21 03:00:09 fetched the OSIE",
+        "2026-11-21 03:00:09 fetched firmware for its cards: firmware, 9 bytes",
+        "2026-11-21 03:00:09 was given its boot ticket: at 172.30.0.21",
+        "2026-11-21 03:03:29 200 s later",
+    )
+
+
+def test_a_boot_loader_that_did_not_ask_for_the_credential_is_not_said_to_have_started_the_osie() -> None:
+    for boot in (SENT, [*SENT, seen(9.2, Stage.FIRMWARE)]):
+        (found,) = silent_osie(case(*boot, after=200, interface=replace(KNOWN, vlan_id=20)))
+        assert (found.gravity, found.cause) == (
+            Gravity.FAULT,
+            "The machine fetched the OSIE, and did not ask for its credential: iPXE does that before it starts the OSIE.",
+        )
+        assert found.remedy.startswith("Look at its screen: iPXE stands still there, or the machine lost its power")
+        assert not any("vlan_id" in each for each in (*found.evidence, found.remedy)), "no kernel ran"
+    again = [*GIVEN, seen(20, Stage.KERNEL), seen(21, Stage.RAMDISK)]
+    assert "never in touch" in next(silent_osie(case(*again, after=200))).cause, "it had its credential before"
+
+
+@pytest.mark.parametrize(
+    "script",
+    [seen(7, Stage.SCRIPT, file="pxelinux.cfg/01-x"), seen(7, Stage.SUPPLIED), seen(7, Stage.OWN_BOOT)],
+)
+def test_an_osie_that_asks_for_its_credential_itself_and_did_not_may_lack_a_network(script: Sighting) -> None:
+    story = [*SENT[:-3], script, *SENT[-2:]]
+    (found,) = silent_osie(case(*story, after=200, interface=replace(KNOWN, vlan_id=20)))
+    assert found.cause == (
+        "The machine fetched the OSIE, and did not ask for its credential: its document puts it into VLAN 20, of which nothing "
+        "was heard."
+    )
+    assert "a driver that is missing" in found.remedy
+
+
+def test_a_worker_that_exchanged_its_ticket_is_not_said_to_have_never_been_in_touch() -> None:
+    began = [*GIVEN, seen(30, Stage.CLOCK, "+2 s", offset=2), seen(140, Stage.SESSION, "from 172.30.0.21")]
+    assert not list(silent_osie(case(*began, after=100))), "it counts from its last word"
+    for boot in (began, [*GIVEN, began[-1]]):
+        (found,) = silent_osie(case(*boot, after=200))
+        assert found.cause == "The OSIE runs, and its worker exchanged its boot ticket, and asked for no work since."
+        assert found.evidence[-2] == "2026-11-21 03:02:20 exchanged its boot ticket: from 172.30.0.21"
+        assert "syslog" in found.remedy
+    ended = seen(150, Stage.OSIE_TROUBLE, "the worker ended with status 1", part="worker")
+    (found,) = silent_osie(case(*began, ended, after=1))
+    assert found.cause == "The OSIE runs, and its worker does not go on: 'the worker ended with status 1'."
 
 
 def test_an_osie_that_runs_and_whose_worker_never_speaks_is_one_that_its_syslog_explains() -> None:

@@ -169,6 +169,23 @@ def test_an_actions_word_spelled_as_ours_has_none_of_our_advice() -> None:
     assert ours.remedy.startswith("Correct the template's `disk`")
 
 
+def test_the_advice_about_a_service_that_failed_names_it() -> None:
+    failed = replace(
+        FAILED, reason="ServiceFailed", message="it ended", hint=Reason.SERVICE_FAILED.hint, service="boot files"
+    )
+    (told,) = found(patient(failed))
+    assert told.remedy.startswith("Read what it printed: `tinkbox service logs '0f6ca2f4/boot files'`.")
+
+
+def test_commands_quote_the_name_of_a_service_that_is_awaited() -> None:
+    files = replace(DB, name="boot files")
+    quoted = "`tinkbox service logs '0f6ca2f4/boot files'`"
+    (told,) = found(patient(replace(WAITS, services=(files,))))
+    assert (told.rule, quoted in told.remedy) == ("Waiting", True)
+    (told,) = found(patient(replace(WAITS, services=(replace(files, restarts=2),))))
+    assert (told.rule, quoted in told.remedy) == ("ServiceNotReady", True)
+
+
 def test_a_health_check_that_calls_what_the_image_has_not_is_told_so() -> None:
     why = 'its health check fails: exec: "curl": executable file not found in $PATH'
     failed = replace(FAILED, reason="ServiceNotReady", message=why, hint=hint(Reason.SERVICE_NOT_READY, why))

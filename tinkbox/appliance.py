@@ -1,5 +1,6 @@
 """What the appliance is made of, in the order in which it comes to life: reads like a table of contents."""
 
+import itertools
 import secrets
 import shutil
 import time
@@ -20,8 +21,9 @@ from tinkbox.api.routes import OperatorDoor
 from tinkbox.api.tokens import People, read_people
 from tinkbox.boot.dhcp.address_probe import Prober
 from tinkbox.boot.dhcp.boot_server import BootServer
+from tinkbox.boot.dhcp.joined_networks import JoinedNetworks
 from tinkbox.boot.dhcp.other_appliances import OtherAppliances
-from tinkbox.boot.dhcp.other_servers import other_servers_on
+from tinkbox.boot.dhcp.other_servers import number_of, other_servers_on
 from tinkbox.boot.dhcp.own_addresses import taken_addresses
 from tinkbox.boot.dhcp.rate_limit import RateLimit
 from tinkbox.boot.dhcp.server import DhcpServer
@@ -124,6 +126,8 @@ from tinkbox.vitals.bridge_entries import static_port
 from tinkbox.vitals.forwarding import forwards
 from tinkbox.vitals.gathering import Gatherer, Sources
 from tinkbox.vitals.host_watch import HostSources, HostWatch
+from tinkbox.vitals.ipv4_addresses import own_addresses
+from tinkbox.vitals.link_settings import cards
 from tinkbox.vitals.listeners import listening_at
 from tinkbox.vitals.time_servers import offset
 from tinkbox.wire.dhcp.other_server_config import foreign_lines
@@ -195,7 +199,7 @@ class Appliance:
             seal=Seal(kept_secret(settings.data / BOOT_KEY).encode()), digest_of=self._lookup.digest, standing_of=self._lookup.standing,
             gather=self._gather, limits=limits, free=self.free, answers=self._answers, sent=self._sent,
             diagnoses=lambda: self.rounds.of_machines(), diagnosis_of=lambda workflow, since: self.rounds.cause(workflow, since),
-            appliance_only=self._lookup.appliance_only,
+            appliance_only=self._lookup.appliance_only, held=own_addresses, cards=lambda: cards(self._own),
         )  # fmt: skip
         self.engine = Engine(store, around, _said(settings, sockets))
         self.engine.disk.count(Stored.IMAGES, self._share_of_images)
@@ -203,12 +207,13 @@ class Appliance:
         self._refusals = Refusals(_now)
         self._others = OtherAppliances(_now)
         self._own = {each.interface.name: each.interface.address for each in sockets.networks}
+        self._joined = JoinedNetworks(self._own, _now)
         self._host_watch = HostWatch(
             self._own,
             sockets.subnets,
             HostSources(
                 taken=partial(taken_addresses, self._prober, self._own), refused_replies=self._refusals.look,
-                appliances=self._others.all, database=store.lost, reserved=lambda: reserved_addresses(self.engine.machines.known),
+                appliances=self._others.all, joined=self._joined.all, database=store.lost, reserved=lambda: reserved_addresses(self.engine.machines.known),
             ),
         )  # fmt: skip
         self._arrivals: list[DhcpArrivals] = []
@@ -231,6 +236,8 @@ class Appliance:
             self.engine.wakeups,
             _now,
             ready=lambda: self.vitals.is_complete,
+            asked=lambda: self._doctor.has_asked,
+            mode=settings.dhcp.mode,
         )
 
         # Services on this host's own engine.
@@ -301,10 +308,10 @@ class Appliance:
         if at.dhcp is not None:
             server = DhcpServer(
                 at.dhcp, name, self.engine.booting, self.engine.leases, self._prober, service, rate_limit,
-                self._room(ADDRESS_PROBES), self._refusals, self._others,
+                self._room(ADDRESS_PROBES), self._refusals, self._others, self._joined,
             )  # fmt: skip
             parts.append(server.serve)
-            arrivals = DhcpArrivals(name, at.interface.address, at.interface.network, lambda: server.delivered, _now)
+            arrivals = DhcpArrivals(name, at.interface.address, at.interface.network, server, _now)
             self._arrivals.append(arrivals)
             parts.append(arrivals.run)
             tagged = TaggedQuestions(name, _now)
@@ -464,7 +471,7 @@ class Appliance:
         settings, first = self._settings, self._sockets.first
         premises = Premises(
             address=first.interface.address, since=_now(), mode=settings.dhcp.mode, subnets=self._sockets.subnets,
-            discovers=settings.discovers, osie=str(settings.data / "osie"),
+            discovers=settings.discovers, osie=str(settings.data / "osie"), own=frozenset(self._own.values()),
         )  # fmt: skip
         built = BuiltImages(settings.data / "osie")
         return Examiner(
@@ -472,7 +479,7 @@ class Appliance:
             self.engine.seen,
             premises,
             ask=self._ask_others,
-            osie=lambda: [*map(_size, built()), *_undescribed(settings.data / "osie")],
+            osie=lambda: [*itertools.starmap(_size, built().items()), *_undescribed(settings.data / "osie")],
             osie_gone=lambda: built.gone,
             inventory=self._inventory,
             inventory_at=self._inventory_at,
@@ -493,6 +500,7 @@ class Appliance:
                 ask_relay=self._prober.echoes,
                 forwards=self._forwards,
                 static_port=partial(static_port, self._own),
+                static_neighbour=lambda address: self._neighbours.permanent_at(str(address)),
                 listening_at=self._listening_at,
                 clock=_now,
             ),
@@ -502,10 +510,16 @@ class Appliance:
     async def _ask_others(self) -> Heard:
         """Ask on all interfaces who else answers DHCP; raises Unavailable."""
         begun = _now()
-        heard = await other_servers_on([*self._own], _new_identity, addresses=self._own)
+        heard = await other_servers_on([*self._own], self._new_identity, addresses=self._own, hear=self._others.hear)
         if not heard.unasked:
             self._others.asked(self._own, begun)
+            self._joined.asked(begun)
         return heard
+
+    def _new_identity(self) -> bytes:
+        identity = secrets.token_bytes(9)
+        self._joined.asking(number_of(identity))
+        return identity
 
     def _boot_folder(self, at: Listening) -> BootFolder:
         settings = self._settings
@@ -611,6 +625,7 @@ def _said(settings: Settings, sockets: Sockets) -> EngineSettings:
         names=names,
         url=first.url,
         recordings=settings.data / "recordings",
+        osie=settings.data / "osie",
         images=settings.data / REGISTRY,
         mode=settings.dhcp.mode,
         subnets=sockets.subnets,
@@ -673,10 +688,6 @@ def _new_id() -> str:
     return str(uuid.uuid4())
 
 
-def _new_identity() -> bytes:
-    return secrets.token_bytes(9)
-
-
 def _new_token() -> str:
     return secrets.token_urlsafe(24)
 
@@ -688,9 +699,14 @@ def _undescribed(folder: Path) -> Iterator[OsieSize]:
             yield OsieSize(architecture=each.parent.name, ramdisk=each.with_name("initramfs").stat().st_size)
 
 
-def _size(image: OsieImage) -> OsieSize:
+def _size(place: str, image: OsieImage) -> OsieSize:
     firmware = frozenset(image.firmware.files) if image.firmware else None
     ramdisk = image.files.get("initramfs")
     if ramdisk is None:
         raise Invalid(f"the OSIE for {image.architecture} has no initramfs: build it again with `tinkbox osie build`")
-    return OsieSize(architecture=image.architecture, ramdisk=ramdisk.size, firmware=firmware)
+    return OsieSize(
+        architecture=image.architecture,
+        ramdisk=ramdisk.size,
+        firmware=firmware,
+        instead_of=place if place != image.architecture else "",
+    )

@@ -5,6 +5,8 @@ import sys
 from collections.abc import Callable, Mapping
 
 REASON, MESSAGE, HINT = "/dev/reason", "/dev/message", "/dev/hint"
+# Behind what a person corrects in the template.
+NEW_TEXT = "; then make a new workflow, for a retry keeps the old text"
 
 
 class Failure(Exception):
@@ -57,6 +59,6 @@ def required(environment: dict[str, str], *names: str) -> list[str]:
         raise Failure(
             "MissingParameter",
             f"set {', '.join(missing)} in the action's environment",
-            "Correct the action in the template; its README lists the variables",
+            f"Correct the action in the template; its README lists the variables{NEW_TEXT}",
         )
     return [environment[name] for name in names]

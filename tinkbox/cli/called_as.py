@@ -12,8 +12,9 @@ _PROGRAM: Final = ContextVar("how a person begins a command, chosen once for eac
 
 
 def called_as(chosen: argparse.Namespace) -> str:
-    """The program with the `--data` that it was given, so that what is typed reaches the same appliance."""
-    return f"{PROGRAM} --data {shlex.quote(str(chosen.data))}" if chosen.data else PROGRAM
+    """The program with the `--data` that it was given, so that what is typed reaches the same appliance: a worker's folder is none."""
+    appliance = chosen.data and not getattr(chosen, "worker", False)
+    return f"{PROGRAM} --data {shlex.quote(str(chosen.data))}" if appliance else PROGRAM
 
 
 def commands_begin(program: str) -> None:

@@ -10,9 +10,10 @@ _log: Final = logging.getLogger(__name__)
 
 
 class RefusedTokens:
-    """How many tokens were refused since the process began, in all and by host."""
+    """How many tokens, or other things that are shown as one, were refused since the process began, in all and by host."""
 
-    def __init__(self) -> None:
+    def __init__(self, what: str = "token") -> None:
+        self._what = what
         self.total = 0
         # Those that were refused longest ago come first, and are forgotten first.
         self._by_host: OrderedDict[str, int] = OrderedDict()
@@ -26,6 +27,6 @@ class RefusedTokens:
             self._by_host.popitem(last=False)
         if worth_telling(times):
             _log.warning(
-                "%s showed the %s a token that is not valid; refused so far: %d",
-                host, door, times, extra={"action": "token.refused"},
+                "%s showed the %s a %s that is not valid; refused so far: %d",
+                host, door, self._what, times, extra={"action": "token.refused"},
             )  # fmt: skip

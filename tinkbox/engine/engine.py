@@ -78,13 +78,14 @@ class EngineSettings:
 
     `names.address` is the appliance's own on its first network, where machines reach it at `url`; `own` are those on all of
     its networks.  `mode` is the setting `dhcp.mode`; without `discovers` unknown machines are ignored.  `recordings` is
-    the folder for what was typed in shells, `images` the registry's.
+    the folder for what was typed in shells, `images` the registry's, `osie` that of OSIEs.
     """
 
     names: Names
     url: str
     recordings: Path
     images: Path
+    osie: Path
     mode: str
     subnets: Sequence[Subnet] = ()
     own: Collection[IPv4Address] = ()
@@ -111,7 +112,7 @@ class Surroundings:
     `monotonic` is a steady clock in seconds, `seal` what boot tickets are known by.  `neighbours` gives the hardware address
     that the kernel has for an IPv4 address of one of our networks, of which `attached` tells that it is one.  `digest_of` gives the digest of an image by its name,
     empty when the appliance's registry has none, None when it is of another; `standing_of` tells where one comes from; `appliance_only` tells of which the appliance alone is asked; `free` the bytes that are free on our disk.
-    `sent` is how many bytes went out on the provisioning interfaces.
+    `sent` is how many bytes went out on the provisioning interfaces.  `held` and `cards` are as in `Addressing`.
     `gather` hands over what the services of a workflow wrote until now, and tells whether there are any near by.  `answers` tells whether a host answers at
     an address on a network of ours.  `diagnoses` are the gravest that the doctor's rounds found of each machine, by MAC,
     `diagnosis_of` is the cause of that of a workflow, by its id, where it was found since a time, or empty.
@@ -132,6 +133,8 @@ class Surroundings:
     answers: Answers = _nobody
     appliance_only: Callable[[str], bool] = _none
     sent: Callable[[], int] = int
+    held: Callable[[], Collection[IPv4Address]] = frozenset
+    cards: Callable[[], Mapping[str, str]] = dict
     diagnoses: Callable[[], Mapping[str, Diagnosis]] = dict
     diagnosis_of: Callable[[str, datetime | None], str] = lambda _, __: ""
 
@@ -151,13 +154,16 @@ class Engine:
             Near(
                 around.neighbours, around.attached, is_at=lambda mac, address: self.booting.is_at(mac, address),
                 other_host=lambda mac, address: self.booting.other_host(mac, address),
+                at=lambda address: self.booting.at(address),
             ),
             is_let_in=lambda mac: strangers.is_let_in(mac),
             supply=self.directory.supply,
             tpm_rule=settings.tpm_rule,
             reserved=(settings.names.name, settings.names.address),
         )  # fmt: skip
-        addressing = Addressing(mode=settings.mode, subnets=settings.subnets, own=settings.own)
+        addressing = Addressing(
+            mode=settings.mode, subnets=settings.subnets, own=settings.own, held=around.held, cards=around.cards
+        )
         self.remarks_on_machine = remarks_on_machine = partial(_remarks_on, addressing, self._lease_at)
         self.additions = Additions(store, machines, addressing, around.answers, clock)
         self.machine_changes = MachineChanges(store, machines, self.additions, clock)
@@ -253,7 +259,9 @@ class Engine:
 
         # What people look at.
         self.seen = Seen(store, machines, self.syslog, clock)
-        folders = {Stored.RECORDINGS: settings.recordings, Stored.IMAGES: settings.images}
+        folders = {
+            Stored.RECORDINGS: settings.recordings, Stored.IMAGES: settings.images, Stored.OSIE: settings.osie,
+        }  # fmt: skip
         self.disk = DiskGauge(store, folders, around.free, settings.retention.keep_free, clock)
         self.names = SuggestedNames(store, machines.known, self.templates, self.services)
         self.workflow_plans = WorkflowPlans(

@@ -10,6 +10,7 @@ Rule 3: one that is unhealthy is not restarted: what it is worth then is for its
 import json
 from dataclasses import asdict, dataclass, replace
 
+from tinkbox.model.command_lines import not_ours
 from tinkbox.model.reasons import NO_REASON, AnyReason, Reason
 from tinkbox.model.services import (
     ENDED,
@@ -84,7 +85,7 @@ def listening(note: Note, ports: tuple[int, ...]) -> Note:
 
 def running(note: Note, look: Look, up: float, tail: tuple[str, ...]) -> Note:
     """It runs, since `up` seconds; until it is ready `tail`, its last lines, is shown."""
-    was_ready = bool(note.ready)
+    was_ready, tail = bool(note.ready), _printed(tail)
     if look.health is None:
         is_ready = look.started_at == note.ready or up >= UP_SECONDS
     else:
@@ -94,7 +95,7 @@ def running(note: Note, look: Look, up: float, tail: tuple[str, ...]) -> Note:
     else:
         unhealthy = look.health is Health.UNHEALTHY and was_ready
         phase = Phase.UNHEALTHY if unhealthy else Phase.STARTING
-        message = f"its health check fails: {look.probe}" if look.probe else ""
+        message = f"its health check fails: {not_ours(look.probe)}" if look.probe else ""
     standing = replace(
         note.standing,
         phase=phase,
@@ -113,7 +114,7 @@ def ended(
 
     `alone` is what `ServiceRuntime.ended_alone` says.
     """
-    name = signal_of(look.exit_code)
+    name, tail = signal_of(look.exit_code), _printed(tail)
     standing = replace(
         note.standing, exit_code=look.exit_code, signal=name, tail=tail, address="", reason=NO_REASON, message=""
     )
@@ -165,6 +166,11 @@ def stopped(note: Note, look: Look | None) -> Note:
     if look is not None and look.ended_at:
         standing = replace(standing, exit_code=look.exit_code, signal=signal_of(look.exit_code))
     return replace(note, standing=standing)
+
+
+def _printed(tail: tuple[str, ...]) -> tuple[str, ...]:
+    """The last lines that a service printed, in which nothing stands as a command of ours does."""
+    return tuple(map(not_ours, tail))
 
 
 def _how(look: Look, name: str, tail: tuple[str, ...]) -> str:

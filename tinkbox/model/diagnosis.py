@@ -61,7 +61,7 @@ class Rival:
     `server` is what it calls itself (option 54), `mac` where its packet came from: its own, or a router's.  `offered`
     is the address that it would give, None for one that only says what to boot.  `boot_file` and `next_server` are
     what it would boot, empty and None when it says nothing of that.  `pxe` tells that it calls itself a boot server, which may name
-    its file later.  `looped` tells that `mac` is one of the appliance's host.
+    its file later.  `ipxe_file` is what it would boot iPXE, None where it was not asked that or did not answer.  `looped` tells that `mac` is one of the appliance's host.
     """
 
     interface: str
@@ -71,6 +71,7 @@ class Rival:
     boot_file: str = ""
     next_server: IPv4Address | None = None
     pxe: bool = False
+    ipxe_file: str | None = None
     looped: bool = False
 
     @property

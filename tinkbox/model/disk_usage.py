@@ -15,7 +15,7 @@ TOLD_FOR: Final = timedelta(days=7)
 
 
 class Stored(Enum):
-    """A kind of what is stored: its name, what it is, and how a person makes it smaller."""
+    """A kind of what is stored: its name, what it is, and how a person makes it smaller; empty: it is needed as it is."""
 
     OUTPUT = "output", "what actions and services printed", "delete workflows, or lower retention.workflows"
     DATA = "data", "the ephemeral data of workflows", "delete workflows, or lower retention.workflows"
@@ -37,6 +37,7 @@ class Stored(Enum):
         "images in the registry",
         "free what no image needs (`tinkbox image gc`), or delete images (`tinkbox image delete`)",
     )
+    OSIE = "osie", "OSIEs that were built", ""
 
     def __init__(self, title: str, about: str, remedy: str) -> None:
         self.title = title
@@ -118,5 +119,6 @@ class DiskUsage:
                 f"`du -xh {mount} | sort -h | tail` shows what" if mount else "`tinkbox doctor` says how to find what"
             )
             return f"something else fills it, for tinkbox has {show_size(self.ours)} there: {what}"
-        most = self.largest[:1]
-        return f"{most[0].title} take most: {most[0].remedy}" if most else ""
+        most = [each for each in self.largest if each.remedy][:1]
+        beside = "beside OSIEs, " if self.largest[:1] != (*most,) else ""
+        return f"{beside}{most[0].title} take most: {most[0].remedy}" if most else ""

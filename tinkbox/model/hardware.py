@@ -6,6 +6,7 @@ What was told about it is a document, which is kept as it was given (`documents.
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Interface
 from typing import Any
 
@@ -80,11 +81,20 @@ class Route:
     router: IPv4Address
 
 
+class Form(StrEnum):
+    """Which of Tinkerbell's forms a machine's document has: they call some fields otherwise (`model.documents.field_names`)."""
+
+    OF_2020 = "2020"
+    V1ALPHA1 = "v1alpha1"
+    V1ALPHA2 = "v1alpha2"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Interface:
     """One network interface of a machine: its reservation and what it may boot; without `dhcp` it is not answered.
 
-    Without `allow_pxe` it boots nothing, without `allow_workflow` nothing for a workflow.
+    Without `allow_pxe` it boots nothing, without `allow_workflow` nothing for a workflow.  `pxe_told` tells whether the document says that,
+    and `form` is that of the document.
 
     `vlan_id` is the tagged network on which the machine goes on after its firmware; None, it has none.  Without
     `architecture_told` the document names no architecture that is known, and what is here stands for it.
@@ -108,6 +118,8 @@ class Interface:
     architecture: str = DEFAULT_ARCHITECTURE
     architecture_told: bool = field(default=True, compare=False)
     allow_pxe: bool = True
+    pxe_told: bool = field(default=True, compare=False)
+    form: Form = field(default=Form.OF_2020, compare=False)
     allow_workflow: bool = True
     dhcp: bool = True
     vlan_id: int | None = None

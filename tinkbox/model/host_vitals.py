@@ -13,11 +13,12 @@ MOST_APPLIANCES: Final = 16  # that are kept of each interface, and the newest o
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LinkSettings:
-    """A provisioning interface: the `networks` of the addresses that it has now, and the bytes of its largest packet (0: not told)."""
+    """A provisioning interface: the `networks` of the addresses that it has now, the bytes of its largest packet (0: not told), and its MAC."""
 
     interface: str
     networks: frozenset[IPv4Network]
     mtu: int = 0
+    mac: MacAddress | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,10 +31,19 @@ class TakenAddress:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class HeldAddress:
+    """The `address` of a machine that this host itself has, on whichever of its interfaces; `prefix` is the length that it has there."""
+
+    interface: str
+    address: IPv4Address
+    prefix: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RefusedReplies:
     """So many replies to machines on an interface were not sent since `since`: `error` is the kernel's word, `to` the newest target.
 
-    `what` is what replies so, such as DHCP.  `targets` are a few of the newest targets, each once.
+    `what` is what replies so, such as DHCP.  `targets` are a few of the newest targets, each once.  `no_port`: there was no port to send them from.
     """
 
     interface: str
@@ -43,6 +53,7 @@ class RefusedReplies:
     error: str
     to: str
     targets: tuple[str, ...] = ()
+    no_port: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +61,7 @@ class StrayRoute:
     """What we send to an `address` of a network, from `ours` on its interface, leaves `through` another one, or (empty) nowhere.
 
     `why` is the kernel's word where it goes nowhere, `route` the line of `ip route` by which it goes, empty where the kernel does not
-    tell.  `twin`: the other interface has an address in the same network.  `refused`: this host drops what comes from there on the
+    tell.  `among` are the networks of all addresses that routes and rules treat like it.  `twin`: the other interface has an address in the same network.  `refused`: this host drops what comes from there on the
     interface, by reverse path filtering.
     """
 
@@ -58,11 +69,27 @@ class StrayRoute:
     ours: IPv4Address
     network: IPv4Network
     address: IPv4Address
+    among: frozenset[IPv4Network]
     through: str = ""
     route: str = ""
     why: str = ""
     twin: bool = False
     refused: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnroutedNetwork:
+    """Machines of a `network` behind a relay are at `addresses` to which this host has no route; `why` is the kernel's word.
+
+    `whole`: it has none to any of those that were asked for.  `filtering` are our interfaces that drop what comes from where no route leads
+    (rp_filter).
+    """
+
+    network: IPv4Network
+    addresses: tuple[IPv4Address, ...]
+    why: str
+    whole: bool = True
+    filtering: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,6 +104,24 @@ class OtherAppliance:
     mac: MacAddress
     at: datetime
     unanswered: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JoinedInterfaces:
+    """The same question came in on two provisioning `interfaces`: one of the machine `mac` at `at`, or our own, sent on one of them, at `own_at`.
+
+    Each is None where nothing like it was heard.
+    """
+
+    interfaces: tuple[str, str]
+    at: datetime | None = None
+    mac: MacAddress | None = None
+    own_at: datetime | None = None
+
+    @property
+    def newest(self) -> datetime:
+        """When it was heard last."""
+        return max(each for each in (self.at, self.own_at) if each is not None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,4 +146,7 @@ class HostVitals:
     appliances: tuple[OtherAppliance, ...] = ()
     database: LostDatabase | None = None
     stray_routes: tuple[StrayRoute, ...] = ()
+    joined: tuple[JoinedInterfaces, ...] = ()
+    unrouted: tuple[UnroutedNetwork, ...] = ()
+    held: tuple[HeldAddress, ...] = ()
     unexamined: Mapping[str, str] = field(default_factory=dict)

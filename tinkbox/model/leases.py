@@ -48,6 +48,7 @@ class Claimant:
     """A host, by its MAC, that answers ARP for more `addresses` of a network's pool than any host has.
 
     The pool has `size` of them, and so many of its answers are `believed`.  Without a MAC it is all who answer, together.
+    The last of the answers came so many `seconds_ago`.
     """
 
     mac: str
@@ -55,6 +56,7 @@ class Claimant:
     size: int
     addresses: int
     believed: int
+    seconds_ago: float = 0.0
 
 
 class LeaseState(StrEnum):

@@ -13,8 +13,12 @@ from enum import Flag, StrEnum, auto
 from typing import TYPE_CHECKING, Final, NewType, Self, TypeAlias
 
 from tinkbox.model.command_lines import PROGRAM, typable
+from tinkbox.model.text import quoted
 
 MAX_REASON: Final = 128  # characters of an action's own
+# Behind a hint by which a person changes the template.
+NEW_TEXT: Final = "; a retry keeps the old text: after a change of the template make a new workflow (`tinkbox workflow create -t TEMPLATE`)"
+MAX_ADVICE: Final = 300  # of its advice, in a line
 
 
 class Giver(Flag):
@@ -66,7 +70,7 @@ class Reason(StrEnum):
             "the action took longer than its `timeout`, or the workflow than its `global_timeout`; the message says "
             "what was waited for when it was not the action itself"
         ),
-        "look at the end of its output for what it was doing; raise the timeout if it only needs longer",
+        f"look at the end of its output for what it was doing; raise the timeout if it only needs longer{NEW_TEXT}",
     )
     CANCELED = (
         "Canceled",
@@ -117,7 +121,7 @@ class Reason(StrEnum):
         "NeverReturned",
         Giver.APPLIANCE,
         "the machine went away by intention (`reboot: true`) and was not seen again within the action's `timeout`",
-        "look at the machine's console; when it is only slow to boot, raise the action's timeout",
+        f"look at the machine's console; when it is only slow to boot, raise the action's timeout{NEW_TEXT}",
     )
     NEVER_PHONED_HOME = (
         "NeverPhonedHome",
@@ -129,7 +133,7 @@ class Reason(StrEnum):
         (
             "look at the machine's console and at its timeline (`tinkbox hardware watch MACHINE`); once the system has phoned home all the "
             "same, `tinkbox workflow retry WORKFLOW` succeeds at once; to install anew, `tinkbox workflow retry WORKFLOW --from ACTION`, "
-            "the action that writes the image, and reset the machine; when it is only slow, raise the action's timeout"
+            f"the action that writes the image, and reset the machine; when it is only slow, raise the action's timeout{NEW_TEXT}"
         ),
     )
     CLOUD_INIT_FAILED = (
@@ -210,13 +214,13 @@ class Reason(StrEnum):
         "CreateFailed",
         Giver.WORKER | Giver.HOST,
         "the engine could not make the container",
-        "the message is the engine's: compare its image, volumes and pid with it",
+        f"the message is the engine's: compare its image, volumes and pid with it{NEW_TEXT}",
     )
     START_FAILED = (
         "StartFailed",
         Giver.WORKER | Giver.HOST,
         "the engine could not start the container",
-        "the message is the engine's: compare its command and volumes with it",
+        f"the message is the engine's: compare its command and volumes with it{NEW_TEXT}",
     )
     NOT_PRIVILEGED = (
         "NotPrivileged",
@@ -228,7 +232,7 @@ class Reason(StrEnum):
         "BadCommand",
         Giver.WORKER | Giver.HOST,
         "the command is empty, is not in the image, or cannot be executed",
-        "check the spelling of the first word of command, and that the image is for the machine's architecture",
+        f"check the spelling of the first word of command, and that the image is for the machine's architecture{NEW_TEXT}",
     )
     MOUNT_FAILED = (
         "MountFailed",
@@ -236,7 +240,7 @@ class Reason(StrEnum):
         "a volume could not be mounted, or takes the place of one of tinkbox's own",
         (
             "check its volumes: a path of its host that is not there is made, as an empty folder, so the message is about one "
-            "that cannot be made or mounted; the place in the image must be usable"
+            f"that cannot be made or mounted; the place in the image must be usable{NEW_TEXT}"
         ),
     )
     NO_SPACE = (
@@ -306,7 +310,7 @@ class Reason(StrEnum):
             "the action has `helper: false`, and wrote so many files into its container that a copy of them, which "
             "holding it takes, would endanger the machine's memory"
         ),
-        "let the action write to a volume, or take `helper: false` off it: then nothing is copied",
+        f"let the action write to a volume, or take `helper: false` off it: then nothing is copied{NEW_TEXT}",
     )
     DATA_TOO_LARGE = (
         "DataTooLarge",
@@ -326,7 +330,7 @@ class Reason(StrEnum):
         "a service of the workflow was not ready within its `timeout`; the message has its last lines",
         (
             "where the message names the container engine, start that on the host of the service: `systemctl status docker`; else "
-            "read what it printed: `tinkbox service logs WORKFLOW/SERVICE`; raise its timeout if it only needs longer"
+            f"read what it printed: `tinkbox service logs WORKFLOW/SERVICE`; raise its timeout if it only needs longer{NEW_TEXT}"
         ),
     )
     SERVICE_FAILED = (
@@ -339,19 +343,19 @@ class Reason(StrEnum):
         "ServiceEnded",
         Giver.HOST,
         "a service that has a health check ended without an error before it was healthy, so it never served",
-        "let its command stay in the foreground, or switch its health check off if it only prepares something",
+        f"let its command stay in the foreground, or switch its health check off if it only prepares something{NEW_TEXT}",
     )
     NO_PORT = (
         "NoPort",
         Giver.HOST,
         "routes lead to a service, and neither its `ports`, its labels nor its image say which port it listens on",
-        "name the port in the service's ports, or in its label traefik.http.services.NAME.loadbalancer.server.port",
+        f"name the port in the service's ports, or in its label traefik.http.services.NAME.loadbalancer.server.port{NEW_TEXT}",
     )
     UNKNOWN_VOLUME = (
         "UnknownVolume",
         Giver.HOST,
         "a service on the appliance mounts a volume that its configuration does not name, or no longer names",
-        "name the folder under services.volumes in tinkbox.yaml, and write that name in the template",
+        f"name the folder under services.volumes in tinkbox.yaml, and write that name in the template{NEW_TEXT}",
     )
     HOST_FULL = (
         "HostFull",
@@ -378,13 +382,13 @@ class Reason(StrEnum):
         "NoSuchDisk",
         Giver.WORKER,
         "the action's `disk` or `wipes` names a disk that this machine does not have; the message says which it has",
-        "correct the template's `disk` and `wipes`; a disk that is missing may be unplugged, or its driver not in the OSIE",
+        f"correct the template's `disk` and `wipes`; a disk that is missing may be unplugged, or its driver not in the OSIE{NEW_TEXT}",
     )
     DISK_AMBIGUOUS = (
         "DiskAmbiguous",
         Giver.WORKER,
         "the action's `disk` or `wipes` means several disks of this machine, and must mean one; the message lists them",
-        "say which one is meant, such as by serial= and what the message shows: in the template, or cancel and type `tinkbox install IMAGE MACHINE` with --disk",
+        f"say which one is meant, such as by serial= and what the message shows: in the template, or cancel and type `tinkbox install IMAGE MACHINE` with --disk{NEW_TEXT}",
     )
     DISK_UNREADABLE = (
         "DiskUnreadable",
@@ -428,11 +432,19 @@ def known(reason: str) -> Reason | None:
     return _KNOWN.get(reason)
 
 
+def in_a_sentence(reason: str) -> str:
+    """A reason as it stands among our own words: what is none of ours is in quotes."""
+    ours = known(reason)
+    return ours.value if ours is not None else quoted(reason, MAX_REASON)
+
+
 # Phrases of messages of ours that tell more than the reason, and what to do then.
 CRLF: Final = "a script with Windows' line ends (CRLF)"
 WEB_PAGE: Final = "a web page came in the place of the registry's answer"
 MAPS_USERS: Final = "the engine maps users"
 TOLD_TO_KILL: Final = "somebody on the machine had its Docker engine do that"
+DOCKER_ENGINE: Final = "Docker engine"  # in whatever is said of one that does not answer, or may not be used
+NO_ENGINE_AT: Final = f"no {DOCKER_ENGINE} answers at"
 NO_PROGRAM_TO_CHECK: Final = "executable file not found"  # as runc says it of a health check
 _BY_MESSAGE: Final = (
     (
@@ -451,6 +463,14 @@ _BY_MESSAGE: Final = (
         (
             "take userns-remap out of the engine's /etc/docker/daemon.json, and start the engine again; where no action needs privileges, start the "
             "worker with --no-privileged instead"
+        ),
+    ),
+    (
+        Reason.ENGINE_GONE,
+        NO_ENGINE_AT,
+        (
+            "in the OSIE look at the machine's console for what happened to the engine: booting it again starts a new one; on any other host "
+            "`systemctl status docker` shows why it does not run; if its socket is elsewhere, start the worker with `--docker URL` of that"
         ),
     ),
     (
@@ -520,7 +540,9 @@ def never_ran(reason: str, advice: str, program: str = PROGRAM) -> bool:
 
     An action may spell a word of its own as a reason of ours: its hint is another one.
     """
-    return known(reason) in _BEFORE_IT_RAN and advice in [typable(each, program) for each in _hints(reason)]
+    return known(reason) in _BEFORE_IT_RAN and bare_words(advice) in [
+        bare_words(typable(each, program)) for each in _hints(reason)
+    ]
 
 
 def is_hint_of(reason: str, advice: str) -> bool:
@@ -543,9 +565,30 @@ def of_ours(reason: str, advice: str) -> str:
     )
 
 
+def is_own_advice(reason: str, advice: str) -> bool:
+    """Whether a hint is what an action itself advises, and none of ours: no words of an action have backquotes.
+
+    What a lost history needs is told by that history, in words of ours.
+    """
+    if not advice or "`" in advice or reason == Reason.HISTORY_LOST:
+        return False
+    return bare_words(advice) not in [bare_words(each) for each in (*_hints(reason), Reason.NON_ZERO_EXIT.hint)]
+
+
+def to_do(reason: str, advice: str, told: str) -> str:
+    """A hint as a line for people: `told` is it with its commands; an action's own is said to be that, in quotes."""
+    if is_own_advice(reason, advice):
+        return f"the action advises: {quoted(advice, MAX_ADVICE)}"
+    return f"what to do: {told}"
+
+
 def bare_words(text: str) -> list[str]:
-    """The words of a hint without the signs that make commands of some."""
-    return _OF_COMMANDS.sub(" ", text).split()
+    """The words of a hint without the signs that make commands of some, and without NEW_TEXT, which earlier releases did not tell."""
+    words = _OF_COMMANDS.sub(" ", text).split()
+    return words[: -len(_NEW_TEXT)] if words[-len(_NEW_TEXT) :] == _NEW_TEXT else words
+
+
+_NEW_TEXT: Final = _OF_COMMANDS.sub(" ", NEW_TEXT).split()
 
 
 def markdown() -> str:

@@ -22,6 +22,7 @@ class TicketRefusal(StrEnum):
     NO_TPM = "it showed no TPM, and the machine has to show one"
     OTHER_TPM = "its TPM is not the one that was accepted"
     NEW_TPM = "its TPM was not accepted yet"
+    UNREADABLE = "it is no boot ticket of this appliance"
     UNPROVEN_TPM = "it could not prove that it has the TPM that it showed"
 
 

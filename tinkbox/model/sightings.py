@@ -13,6 +13,8 @@ Fact = str | int | float
 OTHER_HOST: Final = "other_host"
 # Which one, where only what it said in the machine's name was seen.
 UNSEEN: Final = "unknown"
+# That an answer went to the machine alone, and not to all on its network.
+SENT_ALONE: Final = "sent_alone"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

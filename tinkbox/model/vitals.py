@@ -19,12 +19,19 @@ AGREES: Final = timedelta(seconds=10)  # clocks that differ by less agree
 MISSING: Final = "it is missing"  # of a file
 
 
+def firewalld_opens(interface: str, port: int, protocol: str) -> str:
+    """What opens a port in firewalld, for good."""
+    zone = f'--zone="$(firewall-cmd --get-zone-of-interface={interface})"'
+    return f"firewall-cmd --permanent {zone} --add-port={port}/{protocol} && firewall-cmd --reload"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attachment:
     """A provisioning interface as it is now, and the `address` that the appliance has there since its start.
 
     `present` tells whether the host has it, `up` whether it is switched on, `carrier` whether its cable or its bridge has
     a link (None: that is not told).  `addresses` are those that it has now, and `prefix` is the length of our network's.
+    `master` is the bridge or bond of which it is a port, empty for none, and `master_has` the addresses of that.
     `silent_arp` says what keeps the host from answering ARP there, empty for nothing.  `index` is its number in the kernel, and `bound` that of the interface to which our sockets are bound (0: that is not known).
     """
 
@@ -37,6 +44,8 @@ class Attachment:
     up: bool = False
     carrier: bool | None = None
     addresses: frozenset[IPv4Address] = frozenset()
+    master: str = ""
+    master_has: frozenset[IPv4Address] = frozenset()
     silent_arp: str = ""
 
     @property
@@ -83,9 +92,10 @@ class TakenPort:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unheard:
-    """So many `frames` with UDP for a port came in on an interface, the first at `since` and the last at `until`.
+    """So many questions, in as many `frames`, came in for a UDP port on an interface, the first at `since` and the last at `until`.
 
-    None was delivered to our socket there, then or later.
+    None was delivered to our socket there, then or later.  `macs` are those of the machines that asked, each with when it did last.
+    `others_at` is when the question of another machine was delivered last, since the first of them; None: none was.
     """
 
     interface: str
@@ -93,16 +103,22 @@ class Unheard:
     frames: int
     since: datetime
     until: datetime
+    macs: Mapping[MacAddress, datetime]
+    others_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaggedQuestion:
-    """The newest DHCP question of a machine that came in on an interface with the tag of a VLAN, which the interface itself does not take."""
+    """The newest DHCP question of a machine that came in on an interface with the tag of a VLAN, which the interface itself does not take.
+
+    `by_system`: it was a system that asked, which may put the tag there itself, and no firmware and no boot loader.
+    """
 
     mac: MacAddress
     interface: str
     vlan_id: int
     at: datetime
+    by_system: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,18 +3,26 @@
 from aiohttp import web
 
 from tinkbox.door.bodies import body_of
+from tinkbox.door.refused_tokens import RefusedTokens
 from tinkbox.engine.machines.sessions import Sessions
+from tinkbox.model.errors import Denied
 from tinkbox.node.polls import answered, bearer_of
 from tinkbox.wire.messages.session import MAX_OPENING, Opened, decode_opening, encode
 
 
 def routes(sessions: Sessions) -> list[web.RouteDef]:
-    """The one route that takes a boot ticket."""
+    """The one route that takes a boot ticket.  Of those that are none of this appliance's machines the log is told, by address."""
+    refused = RefusedTokens("boot ticket")
 
     async def exchange(request: web.Request) -> web.Response:
         ticket = bearer_of(request)
         opening = decode_opening(await body_of(request, MAX_OPENING))
-        answer = await sessions.exchange(ticket, opening, request.remote or "")
+        address = request.remote or ""
+        try:
+            answer = await sessions.exchange(ticket, opening, address)
+        except Denied:
+            refused.note(address, "node door")
+            raise
         return answered(encode(Opened(worker=answer) if isinstance(answer, str) else answer))
 
     return [web.post("/worker/session", exchange)]

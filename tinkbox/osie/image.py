@@ -11,6 +11,7 @@ from typing import Any
 
 from tinkbox.host_users import user_name
 from tinkbox.model.errors import Invalid, Unavailable
+from tinkbox.model.program_versions import program_version
 
 DESCRIPTION = "osie.json"
 FILES = ("vmlinuz", "initramfs")
@@ -68,7 +69,7 @@ def read(folder: Path) -> OsieImage:
         entry = json.loads(path.read_text())
         return OsieImage(
             architecture=str(entry["architecture"]),
-            version=str(entry["version"]),
+            version=program_version(str(entry["version"])),
             kernel=str(entry["kernel"]),
             files={
                 name: OsieFile(size=int(file["size"]), sha256=str(file["sha256"]))
@@ -77,7 +78,7 @@ def read(folder: Path) -> OsieImage:
             packages={str(name): str(version) for name, version in entry["packages"].items()},
             firmware=_firmware(entry["firmware"]) if entry.get("firmware") is not None else None,
         )
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, Invalid) as error:
         raise Invalid(f"{path} does not describe an OSIE ({error}): build it again with `tinkbox osie build`") from None
 
 
@@ -124,10 +125,10 @@ class BuiltImages:
         self._had: set[str] = set()
         self.gone: Mapping[str, str] = {}
 
-    def __call__(self) -> list[OsieImage]:
-        """Raises what `images` raises."""
-        found = images(self._folder)
-        there = {each.architecture for each in found}
+    def __call__(self) -> Mapping[str, OsieImage]:
+        """By the names of the folders that they lie in, by which machines get them.  Raises what `images` raises."""
+        found = _by_folder(self._folder)
+        there = {each.architecture for each in found.values()}
         self._had |= there
         folder = self._folder
         self.gone = {each: str(folder / each if folder.exists() else folder) for each in sorted(self._had - there)}
@@ -145,8 +146,12 @@ def images(folder: Path) -> list[OsieImage]:
 
     Raises Unavailable, with the way out, where this user cannot read one, and Invalid as `read` does.
     """
+    return [*_by_folder(folder).values()]
+
+
+def _by_folder(folder: Path) -> dict[str, OsieImage]:
     _refuse_unreadable(folder)
-    found = [read(path.parent) for path in sorted(folder.glob(f"[!.]*/{DESCRIPTION}"))]
+    found = {path.parent.name: read(path.parent) for path in sorted(folder.glob(f"[!.]*/{DESCRIPTION}"))}
     if not found and (missing := undescribed(folder)):
         raise Invalid(
             f"{missing[0]} is missing beside {FILES[0]}: put it back, or build the OSIE again with `tinkbox osie build`"

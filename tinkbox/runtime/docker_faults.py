@@ -12,7 +12,7 @@ import aiohttp
 
 from tinkbox.host_users import user_name
 from tinkbox.model.engine_trouble import EngineFault
-from tinkbox.model.reasons import Reason
+from tinkbox.model.reasons import NO_ENGINE_AT, Reason
 from tinkbox.runtime import EngineAway
 from tinkbox.runtime.engine_messages import meaning
 
@@ -47,7 +47,7 @@ def _unreached(url: str, error: BaseException | None) -> EngineAway:
             "(give it the group of that socket, as systemd/services.conf does)",
             EngineFault.NO_RIGHT,
         )
-    told = f"no Docker engine answers at {url}"
+    told = f"{NO_ENGINE_AT} {url}"
     scheme, _, path = url.partition("://")
     if scheme == "unix" and number in (errno.ENOENT, errno.ENOTDIR):
         return EngineAway(f"{told}: there is no such socket", EngineFault.NO_SOCKET)

@@ -16,6 +16,8 @@ MAX_POOL = 65_536
 MAX_LINK_BITS = 30  # a network with two addresses: for us, or a router, and for one machine
 LEAST_LEASE_SECONDS = 10
 NO_POOL = "mode: pool needs addresses to lend: add a line such as pool: 172.30.0.100-172.30.0.199"
+# Of a network that has no room for machines: it is that of an address beside the one that they ask.
+_WAY_OUT = ". If {name} has another address, on the network of the machines, write that one under `address:`"
 Pool = tuple[IPv4Address, IPv4Address]
 
 
@@ -144,7 +146,8 @@ class Dhcp:
             own = not found and self.terms != LeaseTerms()
             chosen = self.terms.on(network) if own else known.get(network) or Subnet(network=network)
             found[network] = replace(chosen, interface=name)
-            problems += [Problem(key="dhcp", text=f"{each}, the network of {name}") for each in misfits(chosen)]
+            out = _WAY_OUT.format(name=name) if network.prefixlen > MAX_LINK_BITS else ""
+            problems += [Problem(key="dhcp", text=f"{each}, the network of {name}{out}") for each in misfits(chosen)]
             if own and network in known:
                 text = f"{network} is the network of {name}: say all of it here, or right below dhcp"
                 problems.append(Problem(key="dhcp.subnets", text=text))

@@ -52,6 +52,14 @@ class TemplateTable:
         """The template of exactly this id, if it is there."""
         return self._found("id = ?", template_id)
 
+    def listed(self, template_id: str) -> list[ListedTemplate]:
+        """The same as lists have it."""
+        rows = self._sql.execute(
+            f"SELECT id, name, namespace, created_at, updated_at, {_LABELS} FROM template WHERE id = ?",  # noqa: S608  ours
+            (template_id,),
+        ).fetchall()
+        return [ListedTemplate(**_listed(row)) for row in rows]
+
     def named(self, name: str) -> list[Template]:
         """The templates of this name, each of another namespace, oldest first."""
         return self._found("name = ? ORDER BY created_at, id", name)

@@ -14,7 +14,7 @@ from tinkbox.view.columns import DECIDED, stage_of, why
 from tinkbox.view.groups import groups_of, in_ranges
 from tinkbox.view.lines import Line, age, clean, elapsed, fitted, flowed, folded, followed, wrapped
 from tinkbox.view.log_end import LONGEST
-from tinkbox.view.row import Row, hint_of, natural_key
+from tinkbox.view.row import Row, advice_of, natural_key
 from tinkbox.view.standing import Standing, is_being_carried_out, rollout_of
 from tinkbox.wire.messages.named_machines import machine_name, machines_of
 from tinkbox.wire.messages.status import StrangerLine, WorkLine, progress_of
@@ -308,8 +308,8 @@ def _about(row: Row, now: datetime, width: int) -> Iterator[Line]:
         verb = "resume" if machine.rollout_paused else "get"
         turn = f"waits for its turn in {rollout_of(machine)}: tinkbox rollout {verb} {clean(machine.rollout)[:8]}"
         yield from wrapped(turn, width, "  ", "yellow")
-    if hint := hint_of(machine):
-        yield from wrapped(f"what to do: {clean(hint)}", width, "  ", "yellow")
+    if advice := advice_of(machine):
+        yield from wrapped(clean(advice), width, "  ", "yellow")
     if standing is Standing.HELD or is_decided:
         keys = "if its machine does not answer, a cancels the workflow"
         keys = keys if is_decided else "s opens a shell in it; c continues, r retries, a aborts"

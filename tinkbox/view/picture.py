@@ -15,7 +15,7 @@ from tinkbox.model.workflow import FINAL, State
 from tinkbox.view.columns import COLUMNS, heading, layout, row_line, uncut_layout
 from tinkbox.view.groups import in_ranges, in_room
 from tinkbox.view.lines import Line, age, clean, cut, joined, line_width, plain
-from tinkbox.view.row import Row, hint_of
+from tinkbox.view.row import Row, advice_of
 from tinkbox.view.rows import EVERYTHING, Order, Scope, chosen, counted_by_standing, rows_of
 from tinkbox.view.standing import Standing, waits_for_verdict
 from tinkbox.view.state import Page, PageKind, Question, View, alert_height, page_height, row_of, rows_at_once
@@ -301,9 +301,9 @@ def _marked(view: View) -> str:
 def _to_do(row: Row, program: str) -> Iterator[str]:
     """What a person can type about a row, on paper."""
     machine, work = row.machine, row.work
-    hint = hint_of(machine)
-    if row.standing.is_problem and hint:
-        yield f"what to do: {clean(hint, 1_000)}"
+    advice = advice_of(machine)
+    if row.standing.is_problem and advice:
+        yield clean(advice, 1_000)
     if row.standing is Standing.HELD and work is not None:
         yield f"look into it: {program} breakpoint shell {work.id}"
     elif row.standing in (Standing.FAILED, Standing.TIMEOUT) and work is not None:

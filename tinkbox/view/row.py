@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Final
 
 from tinkbox.model.command_lines import about
+from tinkbox.model.reasons import Reason, to_do
 from tinkbox.view.standing import Standing, work_of
 from tinkbox.wire.messages.named_machines import SHORT_ID
 from tinkbox.wire.messages.status import MachineLine, StrangerLine, WorkLine
@@ -50,11 +51,14 @@ def natural_key(name: str) -> NaturalKey:
     return tuple((1, int(part), "") if index % 2 else (0, 0, part) for index, part in enumerate(parts))
 
 
-def hint_of(machine: MachineLine) -> str:
-    """What to do about what is done with a machine, with the workflow and the machine named in its commands."""
+def advice_of(machine: MachineLine) -> str:
+    """What to do about what is done with a machine, as a line that names the workflow and the machine in its commands; or empty."""
     work = work_of(machine)
     hint = machine.lost_hint or (work.hint if work is not None else "")
+    if not hint:
+        return ""
     called = machine.name or machine.hostname or machine.mac
     if work is None:
-        return about(hint, machine=called)
-    return about(hint, workflow=work.id[:SHORT_ID], machine=called, service=work.service)
+        return f"what to do: {about(hint, machine=called)}"
+    told = about(hint, workflow=work.id[:SHORT_ID], machine=called, service=work.service)
+    return to_do(Reason.HISTORY_LOST if machine.lost_hint else work.reason, hint, told)

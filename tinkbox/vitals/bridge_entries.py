@@ -1,4 +1,7 @@
-"""Where a bridge of this host sends what is for a MAC, as somebody wrote it down there (bridge(8), `fdb`)."""
+"""Where a bridge of this host sends what is for a MAC, as a person or a program wrote it down there (bridge(8), `fdb`).
+
+Where a port learns, an entry moves there with the next frame of the machine, though it stays static: such an entry is no news.
+"""
 
 import socket
 import struct
@@ -6,26 +9,39 @@ from collections.abc import Iterable
 from typing import Final
 
 from tinkbox.model.hardware import MacAddress
-from tinkbox.vitals.rtnetlink import Rtnetlink, attribute
+from tinkbox.vitals.rtnetlink import GET_LINK, LINK, Rtnetlink, attribute, attributes
 
 _GET_NEIGHBOUR: Final = 30  # <linux/rtnetlink.h>: RTM_GETNEIGH
 _AF_BRIDGE: Final = 7
 _NEIGHBOUR: Final = struct.Struct("=BxxxiHBB")  # <linux/neighbour.h>: struct ndmsg
 _LLADDR, _MASTER = 2, 9  # NDA_LLADDR, NDA_MASTER
 _STATIC: Final = 0x40  # NUD_NOARP: neither learned nor an address of the bridge itself
+_STICKY: Final = 0x40  # NTF_STICKY: it stays where it is, also where the port learns at which the machine is heard
+_PORT_MASTER, _OF_PORT, _LEARNS = 10, 12, 8  # <linux/if_link.h>: IFLA_MASTER, IFLA_PROTINFO, IFLA_BRPORT_LEARNING
 
 
 def static_port(interfaces: Iterable[str], mac: MacAddress) -> tuple[str, str]:
-    """The bridge among these interfaces that has a static entry for a MAC, and the port that this names; empty: none has."""
+    """The bridge among these interfaces whose static entry for a MAC stays wherever the machine is heard, and its port; empty: none has."""
     for each in interfaces:
         try:
             with Rtnetlink() as kernel:
                 bridge = struct.pack("=I", socket.if_nametoindex(each))
                 asked = attribute(_LLADDR, mac.octets) + attribute(_MASTER, bridge)
                 told = kernel.one(_GET_NEIGHBOUR, _NEIGHBOUR.pack(_AF_BRIDGE, 0, 0, 0, 0) + asked)
-                _, number, state, _, _ = _NEIGHBOUR.unpack_from(told)
-                if state & _STATIC:
+                _, number, state, flags, _ = _NEIGHBOUR.unpack_from(told)
+                if state & _STATIC and (flags & _STICKY or _other_port_is_deaf(kernel, bridge, number)):
                     return each, socket.if_indextoname(number)
         except OSError:  # no bridge, no entry, or gone meanwhile
             continue
     return "", ""
+
+
+def _other_port_is_deaf(kernel: Rtnetlink, bridge: bytes, port: int) -> bool:
+    """Whether a port of the bridge, other than this one, does not learn who is behind it."""
+    for told in kernel.all(GET_LINK, LINK.pack(_AF_BRIDGE, 0, 0, 0, 0)):
+        _, _, number, _, _ = LINK.unpack_from(told)
+        found = attributes(told[LINK.size :])
+        learns = attributes(found.get(_OF_PORT, b"")).get(_LEARNS)
+        if number != port and found.get(_PORT_MASTER) == bridge and learns == b"\0":
+            return True
+    return False

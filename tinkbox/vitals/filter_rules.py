@@ -136,6 +136,12 @@ def is_unclear(chains: Mapping[str, Chain], start: str, flow: Flow) -> bool:
     return takes and not all(each.is_read for each in reached) and dropped(chains, start, flow) is None
 
 
+def may_be_diverted(chains: Mapping[str, Chain], start: str, flow: Flow) -> bool:
+    """Whether any of a flow may be diverted, wherever to, by the rules that begin with a chain."""
+    reached = _reached(chains, start, flow, set(), 0)
+    return any(each.verdict.kind in (Kind.DIVERT, Kind.UNKNOWN) for each in reached)
+
+
 def _takes(rule: Rule, flow: Flow) -> bool:
     """Whether what a rule matches does not get to our port, or may not."""
     kind = rule.verdict.kind

@@ -5,13 +5,22 @@ from dataclasses import dataclass
 from ipaddress import IPv4Address
 from typing import Final, NoReturn
 
-from tinkbox.model.host_vitals import HostVitals, LostDatabase, OtherAppliance, RefusedReplies, StrayRoute, TakenAddress
+from tinkbox.model.host_vitals import (
+    HostVitals,
+    JoinedInterfaces,
+    LostDatabase,
+    OtherAppliance,
+    RefusedReplies,
+    StrayRoute,
+    TakenAddress,
+    UnroutedNetwork,
+)
 from tinkbox.model.leases import Subnet
 from tinkbox.vitals.background import Background
 from tinkbox.vitals.ipsec_policies import unread_policies
-from tinkbox.vitals.link_settings import link_settings
+from tinkbox.vitals.link_settings import held_addresses, link_settings
 from tinkbox.vitals.packet_programs import unread_programs
-from tinkbox.vitals.routes import stray_routes
+from tinkbox.vitals.routes import stray_routes, unrouted
 
 # Seconds from one question for our own addresses to the next.
 _ASKED_EVERY: Final = 10.0
@@ -29,6 +38,7 @@ class HostSources:
     appliances: Callable[[], Sequence[OtherAppliance]]
     database: Callable[[], LostDatabase | None]
     reserved: Callable[[], Iterable[IPv4Address]]
+    joined: Callable[[], Sequence[JoinedInterfaces]] = tuple
 
 
 class HostWatch:
@@ -53,10 +63,12 @@ class HostWatch:
 
     def look(self) -> HostVitals:
         """As it is now."""
-        strays, unexamined = tuple[StrayRoute, ...](), unread_programs(self._ours)
+        strays, ways, unexamined = tuple[StrayRoute, ...](), tuple[UnroutedNetwork, ...](), unread_programs(self._ours)
         unexamined |= unread_policies(self._ours, [each.network for each in self._subnets])
+        reserved = frozenset(self._sources.reserved())
         try:
-            strays = stray_routes(self._subnets, self._ours, self._sources.reserved())
+            strays = stray_routes(self._subnets, self._ours, reserved)
+            ways = unrouted(self._subnets, self._ours, reserved)
         except OSError as error:
             unexamined["routes"] = f"the kernel does not tell them: {error.strerror}"
         return HostVitals(
@@ -66,5 +78,8 @@ class HostWatch:
             appliances=tuple(self._sources.appliances()),
             database=self._sources.database(),
             stray_routes=strays,
+            joined=tuple(self._sources.joined()),
+            unrouted=ways,
+            held=held_addresses(reserved - {*self._ours.values()}),
             unexamined=unexamined,
         )

@@ -4,7 +4,7 @@ import fcntl
 import os
 import socket
 import struct
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv4Interface
@@ -19,7 +19,12 @@ _SIOCGIFFLAGS: Final = 0x8913
 _UP, _RUNNING, _NO_ARP = 0x1, 0x40, 0x80  # <linux/if.h>: IFF_UP; IFF_RUNNING: there is a carrier; IFF_NOARP
 _ANSWERS_NOBODY: Final = "8"
 _SO_BINDTOIFINDEX: Final = 62  # <asm-generic/socket.h>, since Linux 5.0
-_NAME, _MASTER, _LINKINFO, _KIND = 3, 10, 18, 1  # <linux/if_link.h>: IFLA_IFNAME and so on, IFLA_INFO_KIND
+_NAME, _MASTER, _LINKINFO = 3, 10, 18  # <linux/if_link.h>: IFLA_IFNAME and so on
+_KIND, _PORT_KIND = 1, 4  # IFLA_INFO_KIND, IFLA_INFO_SLAVE_KIND
+_TAKING_ALL: Final = frozenset(
+    {b"bridge", b"bond", b"team"}
+)  # what comes in on a port of these comes in on them; not so with a VRF
+_INDEX: Final = struct.Struct("=I")
 _MOST_PORTS: Final = 1024  # of a bridge
 
 
@@ -55,14 +60,26 @@ def bridge_ports(name: str) -> list[str] | None:
     return [os.fsdecode(each[_NAME].rstrip(b"\0")) for each in links if each.get(_MASTER) == number]
 
 
+def master(name: str) -> str:
+    """The bridge or bond of which an interface is a port; empty: of none, or it is gone."""
+    try:
+        with Rtnetlink() as kernel:
+            own = attributes(kernel.one(GET_LINK, link_question(name))[LINK.size :])
+        kind = attributes(own.get(_LINKINFO, b"")).get(_PORT_KIND, b"").rstrip(b"\0")
+        return socket.if_indextoname(_INDEX.unpack(own[_MASTER])[0]) if kind in _TAKING_ALL else ""
+    except (OSError, KeyError):
+        return ""
+
+
 def attachments(ours: Iterable[OwnInterface]) -> tuple[Attachment, ...]:
     """Each of our interfaces as it is now."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC) as asking:
         holders = _addresses(asking)
-        return tuple(_attachment(asking, each, holders.get(each.name, frozenset())) for each in ours)
+        return tuple(_attachment(asking, each, holders) for each in ours)
 
 
-def _attachment(asking: socket.socket, own: OwnInterface, addresses: frozenset[IPv4Address]) -> Attachment:
+def _attachment(asking: socket.socket, own: OwnInterface, holders: Mapping[str, frozenset[IPv4Address]]) -> Attachment:
+    over = master(own.name)
     flags, number = _flags(asking, own.name), 0
     with suppress(OSError):
         number = socket.if_nametoindex(own.name)
@@ -83,7 +100,9 @@ def _attachment(asking: socket.socket, own: OwnInterface, addresses: frozenset[I
         bound=own.bound,
         up=bool(flags & _UP),
         carrier=bool(flags & _RUNNING) and _has_port(asking, own.name) if flags & _UP else None,
-        addresses=addresses,
+        addresses=holders.get(own.name, frozenset()),
+        master=over,
+        master_has=holders.get(over, frozenset()),
         silent_arp=_silent_arp(own.name, flags),
     )
 

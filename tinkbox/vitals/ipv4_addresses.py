@@ -30,6 +30,12 @@ def labelled_addresses(asking: socket.socket) -> list[tuple[bytes, IPv4Address]]
     return [(label, IPv4Address(address)) for label, address in _IFREQ.iter_unpack(told.tobytes()[:filled])]
 
 
+def own_addresses() -> frozenset[IPv4Address]:
+    """Every address of this host."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC) as asking:
+        return frozenset(address for _, address in labelled_addresses(asking))
+
+
 def interface_of(label: bytes) -> str:
     """The interface that a label is of: an alias is named eth0:1."""
     return os.fsdecode(label.rstrip(b"\0")).partition(":")[0]

@@ -8,8 +8,8 @@ from functools import cached_property
 from ipaddress import IPv4Address, IPv4Network
 from typing import Any, Final, TypeVar
 
-from tinkbox.model.vitals import ShutPort, TakenPort
-from tinkbox.vitals.filter_rules import Chain, Drop, Kind, Rule, Verdict, dropped, is_unclear
+from tinkbox.model.vitals import ShutPort, TakenPort, firewalld_opens
+from tinkbox.vitals.filter_rules import Chain, Drop, Kind, Rule, Verdict, dropped, is_unclear, may_be_diverted
 from tinkbox.vitals.flows import Flow, Match, Port, Way, all_of, any_of, negated, surely
 
 _HOOKS: Final = {
@@ -110,8 +110,7 @@ class ShutChain:
     def _opens(self) -> str:
         port = self.port
         if self._is_of_firewalld:
-            zone = f'--zone="$(firewall-cmd --get-zone-of-interface={port.interface})"'
-            return f"firewall-cmd --permanent {zone} --add-port={port.port}/{port.protocol} && firewall-cmd --reload"
+            return firewalld_opens(port.interface, port.port, port.protocol)
         is_routed = self.family in ("ip", "inet")
         if self.way is Way.IN:
             by = f'iifname "{port.interface}" ' if is_routed else ""
@@ -214,12 +213,12 @@ class Ruleset:
         self._bridged = bridged or {}
         try:
             entries: Sequence[Entry] = json.loads(told)["nftables"]
-            self._rewrites = _rewrites(entries)
             self._sets = {name: _Values(told) for name, told in _named(entries, "set").items()}
             self._maps = _named(entries, "map")
             self._filters: list[_Base] = []
             self._diverting: list[_Base] = []
             self._rewriting: list[_Base] = []
+            self._may_be_redirected: dict[Flow, bool] = {}
             self._keeping_addresses = _keeping_addresses(entries)
             self._chains: dict[_Table, dict[str, Chain]] = {}
             rules: dict[tuple[_Table, str], list[Rule]] = {}
@@ -381,10 +380,25 @@ class Ruleset:
             return Match.NO
         if values is None:
             return Match.MAYBE
-        if match["left"] == {"ct": {"key": "status"}} and values.told == ["dnat"] and not self._rewrites:
-            return Match.NO if match["op"] != "!=" else Match.YES
-        found = values.match(match["left"], flow)
+        if match["left"] == {"ct": {"key": "status"}} and values.told == ["dnat"]:
+            found = surely(self._is_redirected(flow)) and Match.MAYBE
+        else:
+            found = values.match(match["left"], flow)
         return negated(found) if match["op"] == "!=" else found
+
+    def _is_redirected(self, flow: Flow) -> bool:
+        """Whether a rule of `nat` changes, or may change, where the packets of a flow, or the questions that they answer, go to."""
+        if flow not in self._may_be_redirected:
+            self._may_be_redirected[flow] = True  # for a rule of `nat` that asks for this itself
+            self._may_be_redirected[flow] = any(self._redirecting(flow.port, flow.way))
+        return self._may_be_redirected[flow]
+
+    def _redirecting(self, port: Port, way: Way) -> Iterator[bool]:
+        bridged = self._bridged.get(port.interface, frozenset[str]())
+        sending = [each for each in self._rewriting if each.hook == "output"] if way is Way.OUT else []
+        for base, seen in (*((each, Way.IN) for each in self._diverting), *((each, Way.OUT) for each in sending)):
+            flow = base.flow(port, seen, bridged)
+            yield flow is not None and may_be_diverted(self._chains[base.at], base.chain, flow)
 
     def _values(self, at: _Table, condition: Entry) -> _Values | None:
         """The values that a key is compared with; None where they are not known."""
@@ -425,12 +439,6 @@ def _shut(port: Port, way: Way, base: _Base, found: Drop) -> ShutChain:
     return ShutChain(
         port=port, way=way, family=family, table=table, base=base.chain, chain=found.chain, handle=handle, to=found.to
     )
-
-
-def _rewrites(entries: Sequence[Entry]) -> bool:
-    """Whether anything changes where packets go to, or may do so."""
-    statements = (each for entry in entries if "rule" in entry for each in entry["rule"]["expr"])
-    return any({"dnat", "redirect", "xt", "tproxy"} & each.keys() for each in statements)
 
 
 def _keeping_addresses(entries: Sequence[Entry]) -> Sequence[_Table]:

@@ -5,18 +5,18 @@ import os
 import socket
 import struct
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from ipaddress import IPv4Address, IPv4Network
+from ipaddress import IPv4Address, IPv4Network, collapse_addresses
 from itertools import islice
 from pathlib import Path
 from typing import Final
 
-from tinkbox.model.host_vitals import StrayRoute
+from tinkbox.model.host_vitals import StrayRoute, UnroutedNetwork
 from tinkbox.model.leases import Subnet
 from tinkbox.vitals.link_settings import networks_by_interface
-from tinkbox.vitals.rtnetlink import GET_LINK, LINK, Rtnetlink, attribute, attributes, link_question
+from tinkbox.vitals.rtnetlink import GET_LINK, LINK, MOST_ANSWERS, Rtnetlink, attribute, attributes, link_question
 
 _GET_ROUTE, _GET_RULE = 26, 34  # <linux/rtnetlink.h>: RTM_GETROUTE, RTM_GETRULE
 _ROUTE: Final = struct.Struct("=BBBBBBBBI")  # struct rtmsg, and struct fib_rule_hdr is laid out alike
@@ -32,6 +32,7 @@ _SETTINGS: Final = Path("/proc/sys/net/ipv4/conf")
 _NO_ROUTE: Final = (errno.ENETUNREACH, errno.EHOSTUNREACH, errno.EACCES, errno.EINVAL)
 _MOST_RESERVED: Final = 16
 _MOST_OVERLAPS: Final = 64
+_MOST_PARTS: Final = 8  # of a network, that are treated in another way than the rest
 
 
 def stray_routes(
@@ -43,7 +44,9 @@ def stray_routes(
     some of the `reserved` ones.  Machines behind a relay may be anywhere.
     """
     known, found = [*reserved], list[StrayRoute]()
-    attached, singled_out = networks_by_interface(), [*_singled_out(_GET_ROUTE), *_singled_out(_GET_RULE)]
+    attached, told = networks_by_interface(), [_told(_GET_ROUTE), _told(_GET_RULE)]
+    singled_out = [*_singled_out(_GET_ROUTE, told[0]), *_singled_out(_GET_RULE, told[1])]
+    all_told = max(map(len, told)) < MOST_ANSWERS
     with Rtnetlink() as kernel:
         for each in subnets:
             # What belongs to another device, as to a VRF, has routes of its own.
@@ -53,9 +56,55 @@ def stray_routes(
             with suppress(OSError):  # the interface is gone, which is told as that
                 number = socket.if_nametoindex(each.interface)
                 wanted = dict.fromkeys([*_of_pool(each, number, singled_out), *asked])
-                way = _Way(kernel, each, ours[each.interface], number, attached)
+                way = _Way(kernel, each, ours[each.interface], number, attached, singled_out, all_told)
                 found += [stray for one in wanted if (stray := way.stray(one)) is not None]
     return tuple(found)
+
+
+def unrouted(
+    subnets: Iterable[Subnet], ours: Mapping[str, IPv4Address], reserved: Iterable[IPv4Address]
+) -> tuple[UnroutedNetwork, ...]:
+    """The networks behind relays to which this host has no route from any of `ours`, our addresses by interface.
+
+    Asked for are the ends of each pool and some of the `reserved` addresses, without both the first one of the network.
+    """
+    known, found = [*reserved], list[UnroutedNetwork]()
+    with Rtnetlink() as kernel:
+        # What belongs to another device, as to a VRF, has routes of its own.
+        sources = {name: address for name, address in ours.items() if not _has_master(kernel, name)}
+        for each in subnets if sources else ():
+            if each.interface:
+                continue
+            asked = [*(each.pool or ()), *islice((one for one in known if one in each.network), _MOST_RESERVED)]
+            wanted = dict.fromkeys(asked or [next(iter(each.network.hosts()))])
+            lacks = {one: why for one in wanted if (why := _no_way(kernel, one, sources.values()))}
+            if lacks:
+                filtering = tuple(name for name in sources if _filters(name))
+                whole = len(lacks) == len(wanted)
+                found.append(
+                    UnroutedNetwork(
+                        network=each.network,
+                        addresses=(*lacks,),
+                        why=next(iter(lacks.values())),
+                        whole=whole,
+                        filtering=filtering,
+                    )
+                )
+    return tuple(found)
+
+
+def _no_way(kernel: Rtnetlink, machine: IPv4Address, sources: Iterable[IPv4Address]) -> str:
+    """Why nothing gets to an address from any of these; empty: it does, or that is not known."""
+    why = ""
+    for each in sources:
+        try:
+            kernel.one(_GET_ROUTE, _question(attribute(_DST, machine.packed) + attribute(_SRC, each.packed)))
+            return ""
+        except OSError as error:
+            if error.errno not in _NO_ROUTE:
+                return ""
+            why = os.strerror(error.errno)
+    return why
 
 
 def takes(source: IPv4Address, target: IPv4Address, interface: str) -> bool:
@@ -80,19 +129,25 @@ def _has_master(kernel: Rtnetlink, interface: str) -> bool:
         return False
 
 
-def _singled_out(kind: int) -> Iterator[tuple[int, int, int]]:
-    """What the first few thousand routes, or rules, are for, those for every address left out.
+def _told(kind: int) -> Sequence[bytes]:
+    """The first few thousand routes, or rules."""
+    with Rtnetlink() as kernel:  # one of its own: what is left of a long answer need not be read
+        return kernel.all(kind, _ROUTE.pack(socket.AF_INET, 0, 0, 0, 0, 0, 0, 0, 0))
+
+
+def _singled_out(kind: int, answers: Iterable[bytes]) -> Iterator[tuple[int, int, int]]:
+    """What these routes, or rules, are for, those for every address left out.
 
     Each is the first address, the last one, and the number of the interface where it leads, 0 where it tells none.
     """
-    with Rtnetlink() as kernel:  # one of its own: what is left of a long answer need not be read
-        for told in kernel.all(kind, _ROUTE.pack(socket.AF_INET, 0, 0, 0, 0, 0, 0, 0, 0)):
-            if not told[1] or told[_TYPE] in _OURS:
-                continue
-            found = attributes(told[_ROUTE.size :])
-            first = int.from_bytes(found.get(_DST, b""))
-            out = int.from_bytes(found.get(_OIF, b""), sys.byteorder) if kind == _GET_ROUTE else 0
-            yield first, first | (1 << 32 - told[1]) - 1, out
+    for told in answers:
+        if not told[1] or told[_TYPE] in _OURS:
+            continue
+        found = attributes(told[_ROUTE.size :])
+        others = (1 << 32 - told[1]) - 1
+        first = int.from_bytes(found.get(_DST, b"")) & ~others  # a rule may name any address of its network
+        out = int.from_bytes(found.get(_OIF, b""), sys.byteorder) if kind == _GET_ROUTE else 0
+        yield first, first | others, out
 
 
 def _of_pool(at: Subnet, number: int, singled_out: Iterable[tuple[int, int, int]]) -> Iterator[IPv4Address]:
@@ -116,6 +171,8 @@ class _Way:
     address: IPv4Address
     number: int
     attached: Mapping[str, set[IPv4Network]]
+    singled_out: Sequence[tuple[int, int, int]]
+    all_told: bool
 
     def stray(self, machine: IPv4Address) -> StrayRoute | None:
         """What is wrong with the way to an address; None: nothing."""
@@ -140,12 +197,27 @@ class _Way:
             ours=self.address,
             network=self.at.network,
             address=machine,
+            among=self._among(machine),
             through=through,
             route=route,
             why=why,
             twin=self.at.network in self.attached.get(through, ()),
             refused=self._is_refused(machine),
         )
+
+    def _among(self, machine: IPv4Address) -> frozenset[IPv4Network]:
+        """Of the narrowest network around an address that is singled out what is not singled out again; of many such parts the address alone."""
+        every = {IPv4Network((first, 32 - (last - first).bit_length())) for first, last, _ in self.singled_out}
+        inside = {each for each in every if each.subnet_of(self.at.network)} | {self.at.network}
+        narrowest = max((each for each in inside if machine in each), key=lambda each: each.prefixlen)
+        parts = [each for each in inside if each != narrowest and each.subnet_of(narrowest)]
+        if len(parts) > _MOST_PARTS or not self.all_told:
+            return frozenset({IPv4Network(machine)})
+        left = {narrowest}
+        for part in collapse_addresses(parts):
+            (whole,) = (each for each in left if part.subnet_of(each))
+            left = left - {whole} | {*whole.address_exclude(part)}
+        return frozenset(left)
 
     def _is_refused(self, machine: IPv4Address) -> bool:
         """Whether reverse path filtering drops what comes from an address on the interface."""
@@ -178,8 +250,18 @@ def _matched(kernel: Rtnetlink, to: bytes) -> str:
 
 
 def _is_strict(interface: str) -> bool:
-    """Whether reverse path filtering wants the very interface: the larger one of two settings counts (ip-sysctl.rst, rp_filter)."""
+    """Whether reverse path filtering wants the very interface."""
+    return _reverse_path(interface) == 1
+
+
+def _filters(interface: str) -> bool:
+    """Whether reverse path filtering drops what comes from where no route leads."""
+    return _reverse_path(interface) in (1, 2)
+
+
+def _reverse_path(interface: str) -> int:
+    """The larger one of two settings counts (ip-sysctl.rst, rp_filter)."""
     try:
-        return max(int((_SETTINGS / each / "rp_filter").read_text()) for each in ("all", interface)) == 1
+        return max(int((_SETTINGS / each / "rp_filter").read_text()) for each in ("all", interface))
     except (OSError, ValueError):
-        return False
+        return 0

@@ -17,7 +17,7 @@ GET_LINK: Final = 18  # <linux/rtnetlink.h>: RTM_GETLINK
 LINK: Final = struct.Struct("=BxHiII")  # struct ifinfomsg
 _EXTENDED, _STATISTICS_LEFT_OUT = 29, struct.pack("=I", 8)  # IFLA_EXT_MASK, RTEXT_FILTER_SKIP_STATS
 _ROOM: Final = 1 << 16
-_MOST: Final = 4096  # messages that are read of one answer
+MOST_ANSWERS: Final = 4096  # messages that are read of one answer
 # The kernel answers at once; only memory that it lacks makes it drop one.
 _SECONDS: Final = 2.0
 
@@ -51,7 +51,7 @@ class Rtnetlink:
         self._asked += 1
         self._socket.send(_HEADER.pack(_HEADER.size + len(body), kind, flags, self._asked, 0) + body)
         count = 0
-        while count < _MOST:
+        while count < MOST_ANSWERS:
             told, at = self._socket.recv(_ROOM), 0
             while at + _HEADER.size <= len(told):
                 length, what, _, number, _ = _HEADER.unpack_from(told, at)

@@ -72,19 +72,28 @@ async def offset(
 ) -> tuple[timedelta, str]:
     """How far `clock` is ahead of the first server that answers, and which that is.
 
-    `identity` is eight random octets.  Raises Unavailable where none is configured, or none answers.
+    `identity` is eight random octets.  Raises Unavailable where none is configured, none answers, or those that do have no time themselves.
     """
     names = await asyncio.to_thread(servers)
     if not names:
         raise Unavailable("no time server is configured on this host")
+    timeless: list[str] = []
     for name in names:
         with suppress(OSError, TimeoutError):
             async with asyncio.timeout(_SECONDS):
-                return await _asked(name, port, clock, identity()), name
+                ahead = await _asked(name, port, clock, identity())
+            if ahead is not None:
+                return ahead, name
+            timeless.append(name)
+    if timeless:
+        silent = [each for each in names if each not in timeless]
+        also = f"; no answer from {', '.join(silent)}" if silent else ""
+        raise Unavailable(f"{', '.join(timeless)} answers, and is not synchronised itself{also}")
     raise Unavailable(f"no time server answers: {', '.join(names)}")
 
 
-async def _asked(name: str, port: int, clock: Callable[[], datetime], identity: bytes) -> timedelta:
+async def _asked(name: str, port: int, clock: Callable[[], datetime], identity: bytes) -> timedelta | None:
+    """How far we are ahead of a server; None: it answers, and has no time itself.  Raises OSError, and waits for ever where none answers."""
     loop = asyncio.get_running_loop()
     addresses = await loop.getaddrinfo(name, port, family=socket.AF_INET, type=socket.SOCK_DGRAM)
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC) as asking:
@@ -96,6 +105,8 @@ async def _asked(name: str, port: int, clock: Callable[[], datetime], identity: 
             answer = await loop.sock_recv(asking, 1024)
             if (ahead := read_answer(answer, identity, sent, clock())) is not None:
                 return ahead
+            if is_timeless(answer, identity):
+                return None
 
 
 def question(identity: bytes) -> bytes:
@@ -107,14 +118,32 @@ def read_answer(answer: bytes, identity: bytes, sent: datetime, heard: datetime)
     """How far our clock is ahead, None for what answers no question of ours, or comes from a server that has no time itself."""
     if len(answer) < _PACKET.size:
         return None
-    first, stratum, _, _, *words = _PACKET.unpack(answer[: _PACKET.size])
-    if first & 7 != _SERVER or not 0 < stratum < 16 or first >> 6 == 3:
-        return None
-    if struct.pack(">2I", *words[5:7]) != identity:
+    first, stratum, words = _unpacked(answer)
+    if not _is_reply(answer, identity) or not 0 < stratum < 16 or first >> 6 == 3:
         return None
     middle = sent + (heard - sent) / 2
     received, answered = _time(words[7], words[8], heard), _time(words[9], words[10], heard)
     return middle - (received + (answered - received) / 2)
+
+
+def is_timeless(answer: bytes, identity: bytes) -> bool:
+    """Whether an answer to our question is of a server that is not synchronised itself (RFC 5905 §7.3)."""
+    if len(answer) < _PACKET.size or not _is_reply(answer, identity):
+        return False
+    first, stratum, words = _unpacked(answer)
+    sends_away = stratum == 0 and words[2].to_bytes(4, "big").isalpha()  # §7.4: it may have the time, and not for us
+    return not sends_away and (not 0 < stratum < 16 or first >> 6 == 3)
+
+
+def _is_reply(answer: bytes, identity: bytes) -> bool:
+    first, _, words = _unpacked(answer)
+    return first & 7 == _SERVER and struct.pack(">2I", *words[5:7]) == identity
+
+
+def _unpacked(answer: bytes) -> tuple[int, int, list[int]]:
+    """What its first octet and its stratum are, and its words behind these."""
+    first, stratum, _, _, *words = _PACKET.unpack(answer[: _PACKET.size])
+    return first, stratum, words
 
 
 def _time(seconds: int, fraction: int, near: datetime) -> datetime:

@@ -4,6 +4,7 @@ import re
 from dataclasses import dataclass
 from enum import IntEnum
 
+from tinkbox.model.command_lines import not_ours
 from tinkbox.model.text import one_line
 
 MAX_DATAGRAM = 8192
@@ -63,7 +64,7 @@ def _message(line: str) -> Message:
     return Message(
         severity=Severity(priority % 8),
         facility=priority // 8,
-        program=one_line(program, MAX_PROGRAM),
+        program=not_ours(one_line(program, MAX_PROGRAM)),
         text=one_line(text.expandtabs(8), MAX_TEXT),
     )
 

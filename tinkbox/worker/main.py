@@ -6,7 +6,7 @@ import os
 import secrets
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -38,7 +38,7 @@ from tinkbox.worker.files.failure_files import Words
 from tinkbox.worker.files.session_file import name_of, only_worker
 from tinkbox.worker.files.toolbox import install
 from tinkbox.worker.files.worker_folder import LAYOUT, WorkerFolder
-from tinkbox.worker.host.addresses import own_address
+from tinkbox.worker.host.addresses import own_address, refuse_no_url
 from tinkbox.worker.host.chosen_disk import find_disk
 from tinkbox.worker.host.disks import look
 from tinkbox.worker.host.inventory import inventory
@@ -81,12 +81,13 @@ def work(
     In the OSIE everything comes from what the appliance served at boot.  With a credential for discovery the machine first
     waits to be accepted.  Without `debug` the machine takes no
     breakpoint and serves no shell.  Returns SESSION_OVER when another worker is this machine's.  Raises NotFound or Invalid
-    when there is no usable credential, Unavailable when `data` is another user's, another worker's or a copy.
+    when there is no usable credential or the URL names no host, Unavailable when `data` is another user's, another worker's or a copy.
     """
     identity = read_credential(credential or CREDENTIAL)
     make_private(data, LAYOUT)
     if server:
         identity = replace(identity, server=server.rstrip("/"))
+    refuse_no_url(identity.server)
     with only_worker(data):
         folder = WorkerFolder(data)
         with leaving_no_mounts(folder.words):
@@ -246,10 +247,8 @@ async def serve(machine: Machine, door: Door) -> None:
             extra={"action": "attempt.begins"},
         )  # fmt: skip
         attempt = AttemptRun(machine, offer, offered_at)
-        if tidy or await _let_go_of_others_in_time(machine, offer):
-            outcome = await attempt.outcome()
-        else:
-            outcome = attempt.without_engine()
+        missing = "" if tidy else await _let_go_of_others_in_time(machine, offer)
+        outcome = attempt.without_engine(missing) if missing else await attempt.outcome()
         if outcome is None:
             break
         journal.end(offer.attempt, outcome)
@@ -277,33 +276,45 @@ def _hello(machine: Machine) -> Hello:
     )
 
 
-async def _let_go_of_others_in_time(machine: Machine, offer: Offer) -> bool:
-    """`_let_go_of_others`; False when the engine stays away, and nothing of the offer was begun.
+async def _let_go_of_others_in_time(machine: Machine, offer: Offer) -> str:
+    """`_let_go_of_others`; returns what is seen of the engine when it stays away, and nothing of the offer was begun, else nothing.
 
     What was begun is gone on with, however long the engine is away.
     """
     if offer.left or offer.attempt in machine.folder.notes.unfinished():
         await _let_go_of_others(machine, offer.attempt)
-        return True
+        return ""
+    seen = ["no Docker engine answers"]
     try:
         async with asyncio.timeout(BEGIN_SECONDS):
-            await _let_go_of_others(machine, offer.attempt)
+            await _let_go_of_others(machine, offer.attempt, seen.append)
     except TimeoutError:
-        return False
-    return True
+        return seen[-1]
+    return ""
 
 
-async def _let_go_of_others(machine: Machine, attempt: str) -> None:
-    """Whatever is left of other attempts: the appliance has ended them, so nothing of them may run any more."""
+async def _let_go_of_others(machine: Machine, attempt: str, missed: Callable[[str], None] = lambda _: None) -> None:
+    """Whatever is left of other attempts: the appliance has ended them, so nothing of them may run any more.
+
+    `missed` is told what is seen of an engine that is away.
+    """
+
+    async def noting(ask: Callable[[], Awaitable[object]]) -> None:
+        try:
+            await ask()
+        except EngineAway as error:
+            missed(str(error))
+            raise
+
     for stale in machine.folder.notes.unfinished():
         if stale != attempt:
-            await patiently(partial(discard, machine.runtime, stale), EngineAway, ContainerFailed)
+            await patiently(partial(noting, partial(discard, machine.runtime, stale)), EngineAway, ContainerFailed)
             machine.folder.journal.close(stale)
             machine.folder.notes.forget(stale)
             machine.folder.helper(stale).forget()
             machine.folder.words.forget(stale)
     await patiently(
-        lambda: remove_strays(machine.runtime, machine.credential, attempt), EngineAway, ContainerFailed
+        partial(noting, lambda: remove_strays(machine.runtime, machine.credential, attempt)), EngineAway, ContainerFailed
     )  # fmt: skip
 
 

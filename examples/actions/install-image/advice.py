@@ -1,8 +1,10 @@
 """What a person can do about each reason of failure, by the reason's word; README.md says what each means."""
 
+from failure import NEW_TEXT
+
 _OTHER_IMAGE = "Check the image's address and its checksum file: both must be of the same version"
 _DISK = "Look at the disk: its cable, and its SMART values (smartctl -a). Replace it when the failure comes back"
-_TEMPLATE = "Correct the action's environment in the template; the action's README lists its variables"
+_TEMPLATE = f"Correct the action's environment in the template; the action's README lists its variables{NEW_TEXT}"
 ADVICE = {
     "MissingParameter": _TEMPLATE,
     "InvalidParameter": _TEMPLATE,
@@ -26,7 +28,7 @@ ADVICE = {
     "CertificateRefused": "Give the server a certificate that the machine trusts, or serve the image over http with IMG_SHA256",
     "DiskTooSmall": "Use a larger disk (write `disk: largest` beside the action's image), or a smaller image",
     "ImageTooLarge": "Use a larger disk (write `disk: largest` beside the action's image), or a smaller image",
-    "DiskNotFound": "Type `tinkbox hardware get MACHINE` for the disks that the machine has, and correct the template",
+    "DiskNotFound": f"Type `tinkbox hardware get MACHINE` for the disks that the machine has, and correct the template{NEW_TEXT}",
     "DiskBusy": "Unmount the disk, or reboot the machine; an earlier action may still use it",
     "DiskIsPartition": "Name the whole disk, or set GROW=false and SEED=none",
     "WrongSectorSize": "Use an image that is made for such disks, or another disk",

@@ -10,7 +10,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from failure import Failure, required, run
+from failure import NEW_TEXT, Failure, required, run
 from filesystem import mounted, root_moved_to
 from grub_menu import default_entry
 
@@ -58,8 +58,8 @@ def parameters(environment: Mapping[str, str]) -> Parameters:
 
 # What a person can do about each reason of failure.
 ADVICE = {
-    "MissingHostPid": "Write `pid: host` beside the action's image in the template",
-    "DiskNotFound": "Type `tinkbox hardware get MACHINE` for the disks that the machine has, and correct BLOCK_DEVICE in the template",
+    "MissingHostPid": f"Write `pid: host` beside the action's image in the template{NEW_TEXT}",
+    "DiskNotFound": f"Type `tinkbox hardware get MACHINE` for the disks that the machine has, and correct BLOCK_DEVICE in the template{NEW_TEXT}",
     "NoBootMenu": "Set KERNEL_PATH, INITRD_PATH and CMD_LINE in the action's environment",
     "FileUnusable": "Check the path as the installed system names it, and that DEST_DISK is the partition that holds it",
     "KernelUnusable": "Install the image for this machine's processor",

@@ -3,7 +3,7 @@ fail() {
     echo "failed: $1: $2" >&2
     if [ -e /dev/reason ]; then printf %s "$1" >/dev/reason; fi
     if [ -e /dev/message ]; then printf %s "$2" >/dev/message; fi
-    if [ -e /dev/hint ]; then printf %s "write /worker:/worker below the action's volumes in the template" >/dev/hint; fi
+    if [ -e /dev/hint ]; then printf %s "write /worker:/worker below the action's volumes in the template; then make a new workflow, for a retry keeps the old text" >/dev/hint; fi
     exit 1
 }
 

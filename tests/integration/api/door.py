@@ -162,7 +162,15 @@ async def open_door(folder: Path) -> AsyncIterator[Door]:
         stack.push_async_callback(hub.stop)
         seen = Seen(box.store, box.machines, box.syslog, box.clock)
         found: list[Diagnosis] = []
-        rounds = Rounds(partial(_copied, found), partial(_copied, ()), box.store, box.wakeups, box.clock)
+        doctor = examiner(box, seen, limits)
+        rounds = Rounds(
+            partial(_copied, found),
+            partial(_copied, ()),
+            box.store,
+            box.wakeups,
+            box.clock,
+            asked=lambda: doctor.has_asked,
+        )
         operator = OperatorDoor(
             machines=box.machines,
             additions=box.additions,
@@ -171,7 +179,7 @@ async def open_door(folder: Path) -> AsyncIterator[Door]:
             departures=box.departures,
             seen=seen,
             discovery=box.discovery,
-            examiner=examiner(box, seen, limits),
+            examiner=doctor,
             rounds=rounds,
             foreign=(),
             followers=Followers(limits.of(STREAMS)),

@@ -9,6 +9,7 @@ from tests.integration.api.door import TOKEN, Door
 from tests.integration.engine.appliance import HELLO, hardware, mac
 from tinkbox.engine.doctor.surveys import Surveys
 from tinkbox.model.boot import Asker, Stage
+from tinkbox.model.condition_events import Lasting
 from tinkbox.model.limits import EXAMINATIONS
 
 
@@ -42,6 +43,18 @@ async def test_the_doctor_says_what_is_wrong_with_whom(door: Door) -> None:
     assert found["evidence"][0] == "2026-11-21 03:00:00 asked for an address: PXE"
     of_one = await door.done("GET", f"/v1/doctor?machine={mac(1)}")
     assert (of_one["machine"], of_one["diagnoses"]) == (mac(1), [found])
+
+
+async def test_another_server_of_before_the_start_is_not_told_beside_the_answer_of_a_network_that_shows_none(
+    door: Door,
+) -> None:
+    told = {"rule": "OtherServer", "gravity": "fault", "message": "It is there.", "subject": "", "evidence": ["seen"]}
+    lasting = {("OtherServer", "", "", ""): Lasting(since=door.box.clock(), told=told)}
+    await door.box.store.write(lambda tables: tables.conditions.save(lasting, ()))
+    await door.rounds.recall()
+    before = await door.done("GET", "/v1/doctor?listen=0")
+    assert [each["rule"] for each in before["diagnoses"]] == ["OtherServer"]
+    assert (await door.done("GET", "/v1/doctor"))["diagnoses"] == []
 
 
 async def test_a_machine_that_nobody_knows_nor_saw_is_not_found(door: Door) -> None:

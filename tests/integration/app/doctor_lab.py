@@ -219,8 +219,10 @@ class Report:
 
 
 @contextmanager
-def doctor_lab(work: Path, configuration: str = "", osies: Sequence[str] = ("x86_64",)) -> Iterator[DoctorLab]:
-    """A lab with an appliance of the checkout that serves small OSIEs for these architectures."""
+def doctor_lab(
+    work: Path, configuration: str = "", osies: Sequence[str] = ("x86_64",), commands: Sequence[str] = ()
+) -> Iterator[DoctorLab]:
+    """A lab with an appliance of the checkout that serves small OSIEs for these architectures; the host is set up by `commands` first."""
     osie = work / "osie"
     for architecture in osies:
         folder = osie / architecture
@@ -232,6 +234,8 @@ def doctor_lab(work: Path, configuration: str = "", osies: Sequence[str] = ("x86
     osie.mkdir(exist_ok=True)
     with ExitStack() as stack:
         network = stack.enter_context(Network())
+        for each in commands:
+            network.run(each.split())
         lab = DoctorLab(network, work, stack, configuration, osie)
 
         def answers() -> bool:

@@ -292,6 +292,26 @@ def test_an_address_of_another_network_is_told_as_well(beside: tuple[DoctorLab, 
     assert "192.168.1.50" in report.of(ASTRAY)["AddressOutside"]["cause"]
 
 
+def answers_one(number: int) -> list[str]:
+    """What makes dnsmasq answer that machine, and no other."""
+    return ["--dhcp-range=172.30.0.0,static", f"--dhcp-host={mac(number)},172.30.0.77"]
+
+
+def test_server_that_answers_one_machine_alone_is_told_of_that_machine_whether_or_not_it_answers_us(
+    tmp_path: Path,
+) -> None:
+    with doctor_lab(tmp_path) as lab:
+        other_server(lab.host(OTHER), *answers_one(TOOK_IT))
+        lab.known(TOOK_IT)
+        box = lab.box(TOOK_IT)
+        box.is_deaf_to_our_dhcp()
+        assert box.asks()
+        for report in (lab.doctor(TOOK_IT), lab.doctor()):
+            found = report.of(TOOK_IT)
+            assert set(found) == {"OtherServer"}
+            assert "that server answers this machine and not us, or it is gone" in found["OtherServer"]["cause"]
+
+
 def test_a_server_that_a_machine_took_its_address_of_is_no_fault_any_more_when_it_is_gone(tmp_path: Path) -> None:
     with doctor_lab(tmp_path) as lab:
         host = lab.host(OTHER)
@@ -302,8 +322,8 @@ def test_a_server_that_a_machine_took_its_address_of_is_no_fault_any_more_when_i
         assert box.asks()
         assert set(lab.doctor(TOOK_IT).of(TOOK_IT)) == {"OtherServer"}
         host.close()
-        assert "OtherServer" not in lab.doctor(TOOK_IT).of(TOOK_IT)
-        assert "OtherServer" not in lab.doctor().of(TOOK_IT)
+        for report in (lab.doctor(TOOK_IT), lab.doctor()):
+            assert report.of(TOOK_IT)["OtherServer"]["gravity"] == "suspect", "the machine has not booted yet"
 
 
 def test_a_proxy_whose_empty_offer_a_machine_chose_is_not_said_to_give_addresses(tmp_path: Path) -> None:
@@ -348,6 +368,17 @@ def test_firmware_that_ignores_proxy_offers_is_found(tmp_path: Path) -> None:
         assert report.of() == {}
         assert set(report.of(1)) == {"ProxyIgnored"}, report.of(1)
         assert "ignores proxy offers" in report.of(1)["ProxyIgnored"]["cause"]
+
+
+def test_server_that_knows_its_machines_is_not_said_to_be_missing(tmp_path: Path) -> None:
+    with doctor_lab(tmp_path, PROXY) as lab:
+        other_server(lab.host(OTHER), *answers_one(1))
+        lab.known(1, ip=None)
+        assert lab.box(1).asks()
+        report = lab.doctor()
+        (told,) = report.of().values()
+        assert (told["rule"], told["gravity"]) == ("NobodyGivesAddresses", "suspect")
+        assert told["evidence"][-1].endswith("was seen with an address, and the appliance gives none")
 
 
 def test_with_dhcp_off_the_lines_for_the_other_server_make_it_right(tmp_path: Path) -> None:

@@ -119,6 +119,7 @@ class Appliance(Engine):
             names=Names(name="provisioner", address=ADDRESS, domain=DOMAIN),
             url=f"http://{ADDRESS}",
             recordings=folder / "recordings",
+            osie=folder / "osie",
             images=folder / "registry",
             mode="reservation",
             tpm_rule=tpm_rule,

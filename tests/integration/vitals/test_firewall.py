@@ -225,6 +225,29 @@ def test_a_port_that_nft_diverts_by_a_map_is_told_with_its_rule(lab: tuple[Host,
     assert passes(lab, 69)
 
 
+@needs_nft
+def test_what_a_firewall_shuts_is_told_beside_the_ports_that_docker_diverts_to_containers(
+    lab: tuple[Host, Host], tmp_path: Path
+) -> None:
+    appliance, _ = lab
+    for rule in (
+        "-N DOCKER",
+        "-A PREROUTING -m addrtype --dst-type LOCAL -j DOCKER",
+        "-A OUTPUT ! -d 127.0.0.0/8 -m addrtype --dst-type LOCAL -j DOCKER",
+        "-A DOCKER ! -i docker0 -p tcp --dport 8080 -j DNAT --to-destination 172.17.0.2:80",
+    ):
+        types(appliance, f"iptables -t nat {rule}")
+    accepted = "ct state established,related accept; ct status dnat accept; udp dport { 67, 514, 4011, 60000 } accept; tcp dport 80 accept"
+    loads(
+        appliance,
+        tmp_path,
+        "inet firewalld",
+        f"chain filter_INPUT {{ type filter hook input priority 10; {accepted}; reject with icmpx admin-prohibited; }}",
+    )
+    assert (passes(lab, 69), passes(lab, 514)) == (False, True)
+    assert [(port, each.firewall) for port, each in told(appliance).items()] == [(69, "firewalld")]
+
+
 def test_a_table_of_iptables_that_is_not_understood_is_named(lab: tuple[Host, Host]) -> None:
     appliance, _ = lab
     types(appliance, "iptables -A INPUT -p udp --dport 69 -m u32 --u32 0x0=0x0 -j DROP")

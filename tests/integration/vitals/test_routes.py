@@ -11,7 +11,7 @@ import pytest
 from tests.integration.boot.wires import Host, at_home_in, cable, hosts, run
 from tinkbox.model.host_vitals import StrayRoute
 from tinkbox.model.leases import Subnet
-from tinkbox.vitals.routes import stray_routes, takes
+from tinkbox.vitals.routes import stray_routes, takes, unrouted
 
 OURS = IPv4Address("172.30.0.1")
 MACHINE = IPv4Address("172.30.0.41")
@@ -21,7 +21,8 @@ LAB = Subnet(
     pool=(IPv4Address("172.30.0.100"), IPv4Address("172.30.0.200")),
 )
 RELAYED = Subnet(network=IPv4Network("172.31.0.0/24"), pool=(IPv4Address("172.31.0.5"), IPv4Address("172.31.0.9")))
-STRAY = StrayRoute(interface="lab", ours=OURS, network=LAB.network, address=MACHINE)
+ALONE = frozenset({IPv4Network(MACHINE)})
+STRAY = StrayRoute(interface="lab", ours=OURS, network=LAB.network, address=MACHINE, among=ALONE)
 
 
 @pytest.fixture
@@ -84,7 +85,8 @@ def test_a_route_elsewhere_is_told_with_its_line(lab: tuple[Host, Host], command
     appliance.ip("neighbour add 10.9.0.2 lladdr 02:00:00:00:00:02 dev vpn")
     for each in commands:
         appliance.ip(each)
-    assert told(appliance) == (replace(STRAY, through="vpn", route=route),)
+    (found,) = told(appliance)
+    assert found == replace(STRAY, among=found.among, through="vpn", route=route)
     assert answers_by(appliance, "vpn")
 
 
@@ -140,7 +142,37 @@ def test_more_routes_than_are_read_keep_nothing_else_from_being_asked_for(
     many.write_text("".join(f"route add 10.{100 + (each >> 8)}.{each & 255}.0/24 dev vpn\n" for each in range(5000)))
     appliance.ip(f"-batch {many}")
     appliance.ip("route add 172.30.0.41 dev vpn")
-    assert [str(each.address) for each in told(appliance)] == [str(MACHINE)]
+    (found,) = told(appliance)
+    assert (found.address, found.among) == (MACHINE, ALONE)
+
+
+@pytest.mark.parametrize(
+    ("commands", "among"),
+    [
+        (["route add 172.30.0.41/32 dev vpn"], ["172.30.0.41/32"]),
+        (["rule add to 172.30.0.41 prohibit"], ["172.30.0.41/32"]),
+        (["rule add to 172.30.0.41/28 prohibit"], ["172.30.0.32/28"]),
+        (["rule add to 172.30.0.40/31 table 77", "route add default dev vpn table 77"], ["172.30.0.40/31"]),
+        (["route add 172.30.0.0/26 dev vpn"], ["172.30.0.0/26"]),
+        (
+            ["route add 172.30.0.32/28 dev vpn", "route add 172.30.0.42/32 dev lab"],
+            ["172.30.0.32/29", "172.30.0.40/31", "172.30.0.43/32", "172.30.0.44/30"],
+        ),
+        (
+            ["route add 172.30.0.32/28 dev vpn", *(f"route add 172.30.0.{each}/32 dev lab" for each in range(32, 41))],
+            ["172.30.0.41/32"],
+        ),
+        (["rule add from 172.30.0.1 prohibit"], ["172.30.0.0/24"]),
+    ],
+)
+def test_a_stray_route_tells_which_addresses_are_treated_alike(
+    lab: tuple[Host, Host], commands: list[str], among: list[str]
+) -> None:
+    appliance, _ = lab
+    for each in commands:
+        appliance.ip(each)
+    (found,) = (each for each in told(appliance) if each.address == MACHINE)
+    assert sorted(map(str, found.among)) == among
 
 
 def test_a_second_interface_in_the_network_is_told_apart(lab: tuple[Host, Host]) -> None:
@@ -219,3 +251,33 @@ def test_what_no_host_there_can_send_is_not_taken(lab: tuple[Host, Host]) -> Non
     appliance.ip("route add 192.168.7.0/24 via 172.30.0.41 dev lab")
     with at_home_in(appliance.name):
         assert takes(IPv4Address("192.168.7.7"), OURS, "lab"), "a relay behind a router"
+
+
+def unrouted_of(host: Host, *more: IPv4Address) -> list[tuple[tuple[str, ...], bool, tuple[str, ...]]]:
+    """What is asked for without success of the network behind a relay, whether that is all of it, and who filters."""
+    with at_home_in(host.name):
+        found = unrouted([LAB, RELAYED], {"lab": OURS}, more)
+    assert {each.network for each in found} <= {RELAYED.network}
+    return [(tuple(map(str, each.addresses)), each.whole, each.filtering) for each in found]
+
+
+def test_a_network_behind_a_relay_to_which_no_route_leads_is_found(lab: tuple[Host, Host]) -> None:
+    appliance, _ = lab
+    run(*appliance.command("sysctl", "-qw", "net.ipv4.conf.all.rp_filter=0", "net.ipv4.conf.lab.rp_filter=0"))
+    ends = ("172.31.0.5", "172.31.0.9")
+    assert unrouted_of(appliance, MACHINE, IPv4Address("172.31.0.77")) == [((*ends, "172.31.0.77"), True, ())]
+    run(*appliance.command("sysctl", "-qw", "net.ipv4.conf.all.rp_filter=2"))
+    assert unrouted_of(appliance) == [(ends, True, ("lab",))]
+    appliance.ip("route add 172.31.0.9 via 10.9.0.2")
+    assert unrouted_of(appliance) == [(("172.31.0.5",), False, ("lab",))]
+    appliance.ip("route add default via 10.9.0.2")
+    assert unrouted_of(appliance) == []
+    appliance.ip("route add unreachable 172.31.0.0/24")
+    assert unrouted_of(appliance) == [(("172.31.0.5",), False, ("lab",))]
+
+
+def test_a_route_for_what_we_send_alone_is_one(lab: tuple[Host, Host]) -> None:
+    appliance, _ = lab
+    for each in ("route add 172.31.0.0/24 via 10.9.0.2 table 77", f"rule add from {OURS} table 77"):
+        appliance.ip(each)
+    assert unrouted_of(appliance) == []

@@ -283,5 +283,10 @@ def test_nouns_load_what_is_heavy_only_for_the_verbs_that_need_it() -> None:
     assert ended.stdout == "[]\n"
 
 
+def test_worker_names_no_folder_of_its_own_in_commands_for_the_appliance(tinkbox: Tinkbox, tmp_path: Path) -> None:
+    told = tinkbox("--worker", "--data", str(tmp_path), "--credential", str(tmp_path / "none.json"))
+    assert "`tinkbox hardware credential MAC > worker.json`" in told.err
+
+
 def test_the_help_says_that_data_is_the_workers_folder_as_well(tinkbox: Tinkbox) -> None:
     assert "with --worker, the worker's folder (default /worker)" in " ".join(tinkbox("--help").out.split())

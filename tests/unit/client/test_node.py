@@ -195,6 +195,19 @@ async def door_to(
             yield door
 
 
+async def test_boot_ticket_that_is_none_is_told_to_the_log_with_its_senders_address(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async with door_to(FakeAttempts(), token="another appliance's") as door:
+        for _ in range(3):
+            with pytest.raises(Denied, match="no boot ticket"):
+                await door.next(Hello(boot_id="b", version="1"))
+    told = [each.message for each in caplog.records if each.name.endswith("refused_tokens")]
+    assert told == [
+        f"127.0.0.1 showed the node door a boot ticket that is not valid; refused so far: {times}" for times in (1, 2)
+    ]
+
+
 async def test_every_message_arrives_as_it_was_sent() -> None:
     attempts = FakeAttempts()
     async with door_to(attempts) as door:

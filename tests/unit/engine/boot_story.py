@@ -37,8 +37,8 @@ def answered(second: float, address: str = MINE, **facts: Fact) -> list[Sighting
     return [seen(second + each / 10, stage, address, **told) for each, stage in enumerate(stages)]
 
 
-def fetched(second: float, name: str = "snponly.efi") -> Sighting:
-    return seen(second, Stage.LOADER, f"{name}, 250000 bytes", name=name, bytes=250_000, blksize=1468)
+def fetched(second: float, name: str = "snponly.efi", blksize: int = 1468) -> Sighting:
+    return seen(second, Stage.LOADER, f"{name}, 250000 bytes", name=name, bytes=250_000, blksize=blksize)
 
 
 def failed(

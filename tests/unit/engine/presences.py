@@ -20,6 +20,7 @@ def presence_where(
     ask_relay: Callable[[IPv4Address], Awaitable[bool | None]] = nobody,
     forwards: Callable[[IPv4Address], bool | None] = lambda _: None,
     static_port: Callable[[MacAddress], tuple[str, str]] = lambda _: ("", ""),
+    static_neighbour: Callable[[IPv4Address], tuple[str, MacAddress] | None] = lambda _: None,
     listening_at: Callable[[IPv4Address, int], frozenset[IPv4Address | IPv6Address] | None] = lambda *_: None,
 ) -> Presence:
     return Presence(
@@ -28,6 +29,7 @@ def presence_where(
         ask_relay=ask_relay,
         forwards=forwards,
         static_port=static_port,
+        static_neighbour=static_neighbour,
         listening_at=listening_at,
         clock=clock,
     )

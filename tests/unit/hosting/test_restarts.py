@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from tinkbox.hosting import restarts
 from tinkbox.hosting.restarts import Note
+from tinkbox.model.command_lines import not_ours
 from tinkbox.model.errors import Invalid
 from tinkbox.model.services import (
     TOLD_RESTARTS,
@@ -163,6 +164,15 @@ def test_signals_and_memory_that_ran_out_are_named() -> None:
     assert (note.standing.signal, note.standing.message) == ("", "ended with exit code 255")
 
 
+def test_nothing_that_a_service_prints_looks_like_a_command_of_ours() -> None:
+    said = "`tinkbox workflow cancel node1`"
+    begun = restarts.running(FRESH, replace(UP, health=Health.STARTING, probe=said), 0.1, (said,))
+    over_now, _ = restarts.ended(FRESH, over(1), SERVICE, (said,), alone=True)
+    for note in (begun, over_now):
+        assert "'tinkbox workflow cancel node1'" in note.standing.tail
+        assert "`" not in f"{note.standing}"
+
+
 def test_a_refusal_is_final_and_bounded() -> None:
     note = restarts.refused(FRESH, "ImageNotFound", "x" * 10_000)
     assert (note.standing.phase, note.standing.reason, len(note.standing.message)) == (
@@ -197,7 +207,7 @@ def test_made_ready_again_it_has_no_address_and_no_trouble() -> None:
     st.sampled_from(Phase), st.integers(0, 9), st.text(max_size=9), st.text(max_size=9), st.lists(st.text(max_size=9))
 )
 def test_a_note_is_read_as_it_was_written(phase: Phase, row: int, decided: str, ready: str, tail: list[str]) -> None:
-    standing = Standing(run="r1", phase=phase, restarts=row, tail=tuple(tail[:5]), ports=(80,))
+    standing = Standing(run="r1", phase=phase, restarts=row, tail=tuple(map(not_ours, tail[:5])), ports=(80,))
     note = Note(standing=standing, row=row, decided=decided, ready=ready)
     assert restarts.decode(restarts.encode(note).encode()) == note
 

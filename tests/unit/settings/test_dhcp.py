@@ -165,6 +165,12 @@ def test_what_does_not_fit_the_interfaces_is_named_at_start() -> None:
         "dhcp: pool 172.31.0.10-172.31.0.19 is not within 172.30.0.0/24, the network of eth1",
         "dhcp: gateway 172.31.0.1 cannot be reached from 172.30.0.0/24, the network of eth1",
     ]
+    assert problems_on(Dhcp(terms=LeaseTerms(pool=pool)), ("eth1", "172.31.0.50/32")) == [
+        (
+            "dhcp: pool 172.31.0.10-172.31.0.19 is not within 172.31.0.50/32, the network of eth1. If eth1 has another address, on the "
+            "network of the machines, write that one under `address:`"
+        ),
+    ]
     assert problems_on(Dhcp(subnets=(BEHIND,)), ("eth1", "172.31.0.0/16")) == [
         "dhcp.subnets: 172.31.0.0/24 overlaps the network of eth1, which is 172.31.0.0/16: write that"
     ]

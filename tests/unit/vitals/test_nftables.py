@@ -57,6 +57,7 @@ def port(protocol: str) -> dict[str, Any]:
 TO = {"payload": {"protocol": "ip", "field": "daddr"}}
 NET = {"prefix": {"addr": "172.30.0.0", "len": 24}}
 DROP, ACCEPT = {"drop": None}, {"accept": None}
+ADDRTYPE = {"xt": {"type": "match", "name": "addrtype"}}
 
 
 def test_a_closed_firewall_shuts_what_its_sets_maps_and_chains_do_not_let_through() -> None:
@@ -84,6 +85,46 @@ def test_the_rules_that_firewalld_makes_are_understood_and_opened_by_it() -> Non
     assert sorted(shut(told)) == [69, 80, 514, 4011]
     found = next(Ruleset(told).shut(PORTS, Way.IN)).told("reject")
     assert (found.firewall, found.opens.split(" --zone")[0]) == ("firewalld", "firewall-cmd --permanent")
+
+
+def beside_docker(protocol: str, number: int) -> str:
+    """The rules of firewalld, and those by which Docker diverts a port to a container, as nft tells those of iptables."""
+    entries = json.loads((RULESETS / "firewalld.json").read_text())["nftables"]
+    at = {"family": "ip", "table": "nat"}
+    diverts = [is_(INTO, "docker0", "!="), is_(port(protocol), number), {"xt": {"type": "target", "name": "DNAT"}}]
+    entries += [
+        {"chain": {**at, "name": "PREROUTING", "type": "nat", "hook": "prerouting", "prio": -100, "policy": "accept"}},
+        {"chain": {**at, "name": "OUTPUT", "type": "nat", "hook": "output", "prio": -100, "policy": "accept"}},
+        {"chain": {**at, "name": "DOCKER"}},
+        *(
+            {"rule": {**at, "chain": each, "handle": 6, "expr": [ADDRTYPE, {"jump": {"target": "DOCKER"}}]}}
+            for each in ("PREROUTING", "OUTPUT")
+        ),
+        {"rule": {**at, "chain": "DOCKER", "handle": 10, "expr": diverts}},
+    ]
+    return json.dumps({"nftables": entries})
+
+
+@pytest.mark.parametrize(
+    ("protocol", "number", "ports"),
+    [("tcp", 8080, [69, 80, 514, 4011]), ("udp", 69, [80, 514, 4011]), ("tcp", 80, [69, 514, 4011])],
+)
+def test_a_rule_for_what_was_diverted_lets_only_the_ports_through_that_a_container_has(
+    protocol: str, number: int, ports: list[int]
+) -> None:
+    assert sorted(shut(beside_docker(protocol, number))) == ports
+
+
+def test_a_rule_that_diverts_what_was_diverted_already_is_followed_to_its_end() -> None:
+    again = [is_({"ct": {"key": "status"}}, "dnat", "in"), {"redirect": {"port": 6969}}]
+    assert [*Ruleset(of_rules(again, kind="nat", hook="prerouting")).taken(PORTS)] == []
+
+
+def test_replies_to_what_was_diverted_count_as_diverted_and_no_others() -> None:
+    told = json.loads(beside_docker("tcp", 80))
+    status = is_({"ct": {"key": "status"}}, "dnat", "in")
+    told["nftables"] += json.loads(of_rules([status, ACCEPT], policy="drop", hook="output"))["nftables"]
+    assert kept(json.dumps(told)) == ["DHCP", "TFTP", "PXE"]
 
 
 def test_a_policy_is_told_as_such_with_the_rule_that_opens() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tinkbox.vitals.time_servers import configured, question, read_answer
+from tinkbox.vitals.time_servers import configured, is_timeless, question, read_answer
 
 NOW = datetime(2026, 11, 29, 12, tzinfo=UTC)
 SECOND = timedelta(seconds=1)
@@ -45,6 +45,22 @@ def test_an_answer_tells_how_far_the_clock_is_ahead() -> None:
 )
 def test_what_tells_no_time_is_passed_over(other: bytes) -> None:
     assert read_answer(other, IDENTITY, NOW, NOW) is None
+
+
+@pytest.mark.parametrize(
+    ("told", "timeless"),
+    [
+        (answer(NOW), False),
+        (answer(NOW, stratum=16), True),
+        (answer(NOW, first=0xE4), True),
+        (answer(NOW, first=0xE4, stratum=0), True),
+        (answer(NOW, first=0xE4, stratum=16, identity=bytes(8)), False),
+        (answer(NOW, first=0xE4, stratum=0)[:12] + b"RATE" + answer(NOW)[16:], False),
+        (b"", False),
+    ],
+)
+def test_a_server_that_is_not_synchronised_is_told_from_one_that_sends_us_away(told: bytes, timeless: bool) -> None:
+    assert is_timeless(told, IDENTITY) is timeless
 
 
 def test_the_servers_are_those_that_the_host_is_configured_with(tmp_path: Path) -> None:

@@ -42,6 +42,7 @@ def one(datagram: bytes) -> tuple[int, int, str, str]:
         (b"<192>x", (1, 5, "", "x")),
         (b"<191>x", (23, 7, "", "x")),
         (b"<14>a\ttab", (1, 6, "", "a       tab")),
+        (b"<14>1 - - `sh` - - - a", (1, 6, "'sh'", "a")),
     ],
 )  # fmt: skip
 def test_a_message_is_read(datagram: bytes, expected: tuple[int, int, str, str]) -> None:

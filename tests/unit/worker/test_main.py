@@ -99,7 +99,9 @@ async def test_without_an_engine_nothing_is_begun_and_the_engine_is_the_reason(
         await serve(machine(runtime, door, tmp_path), door)
     told = [report.outcome for report in door.reports.values()]
     assert [(each.state, each.reason) for each in told] == [(State.FAILED, Reason.ENGINE_GONE)] * 2
-    assert all("the action was not begun: no " in each.message for each in told)
+    assert [each.message for each in told] == ["the action was not begun: the engine is away"] * 2, (
+        "what is seen of it is named"
+    )
     runtime.away = False
     door.offers = [replace(OFFER, attempt="a3", action=HOOKED)]
     with pytest.raises(Finished):
@@ -234,6 +236,22 @@ def test_another_server_can_be_named_with_or_without_a_slash(
     path.write_text(encode(CREDENTIAL))
     assert work(server, path, None, tmp_path, privileged=True, debug=True) == 0
     assert identities == [replace(CREDENTIAL, server=used)]
+
+
+@pytest.mark.parametrize(
+    "server", ["172.30.0.1:8080", "172.30.0.1", "http://", "tinkbox.lan", "ftp://a", "http://a:x", "http://[1"]
+)
+def test_what_names_no_host_is_refused_at_once_with_the_form_of_a_url(
+    server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delattr("tinkbox.worker.main._work")
+    path = tmp_path / "worker.json"
+    path.write_text(encode(CREDENTIAL))
+    for given, written in ((server, CREDENTIAL), (None, replace(CREDENTIAL, server=server))):
+        path.write_text(encode(written))
+        with pytest.raises(Invalid, match=r"is no URL of an appliance: write it as http://HOST:PORT") as refused:
+            work(given, path, None, tmp_path, privileged=True, debug=True)
+        assert refused.value.args[0].startswith(f"'{server.rstrip('/') if given else server}'")
 
 
 @pytest.mark.parametrize(("said", "started"), [("kexec\n", 1), ("reboot\n", 0)])

@@ -93,9 +93,9 @@ def routes(
             raise Invalid(f"{' and '.join(given)} are both there: name one patient")
         (what, key), *_ = [*given.items(), ("", "")]
         listens = choice(request, LISTEN, "1") == "1"
-        before = {} if key else unconfirmed()
         async with unless_gone(request, changes=False):
             found = await _examined(examiner, what, key, caller(request).name, listens=listens)
+        before = {} if key else unconfirmed()
         since = {identity: each.since for identity, each in identified(conditions()).items()}
 
         def made(one: tuple[Identity, Diagnosis]) -> DiagnosisDocument:

@@ -72,7 +72,17 @@ from tinkbox.model.metadata import FirstBoot
 from tinkbox.model.reasons import AnyReason, hint
 from tinkbox.model.rollout import labels_given
 from tinkbox.model.text import briefly, shortened
-from tinkbox.model.workflow import DONE, ActionStatus, ListedWorkflow, Outcome, State, Workflow, WorkflowHead, progress
+from tinkbox.model.workflow import (
+    DONE,
+    FINAL,
+    ActionStatus,
+    ListedWorkflow,
+    Outcome,
+    State,
+    Workflow,
+    WorkflowHead,
+    progress,
+)
 from tinkbox.store.workflows import Attempt
 from tinkbox.wire.list_total import HEADER
 from tinkbox.wire.messages.json_fields import flag
@@ -267,8 +277,26 @@ class OvertakenField(TypedDict, total=False):
     overtaken: str
 
 
-class ShownState(StateDocument, NamesOfWorkflow, LostHistoriesField, FirstBootsField, OvertakenField):
+class OutputField(TypedDict, total=False):
+    output_bytes: int
+
+
+class TemplateChangedField(TypedDict, total=False):
+    template_changed: str
+
+
+class ShownState(
+    StateDocument,
+    NamesOfWorkflow,
+    LostHistoriesField,
+    FirstBootsField,
+    OvertakenField,
+    OutputField,
+    TemplateChangedField,
+):
     """Where a workflow stands, with what waits for a person.
+
+    Of one that is over `output_bytes` is what the attempts at the action that it stands at printed.
 
     `waiting` says what it waits for, empty where it waits for nothing; `diagnosis` is what the doctor finds likeliest wrong with it
     or with the machine that it needs, null where that is nothing.
@@ -280,6 +308,10 @@ class ShownState(StateDocument, NamesOfWorkflow, LostHistoriesField, FirstBootsF
 
 class ChangedWorkflow(Identity):
     state: State
+
+
+class RetriedWorkflow(ChangedWorkflow, TemplateChangedField):
+    """`template_changed` tells that its template has another text by now than the one that runs again."""
 
 
 class CreatedDocument(Identity, total=False):
@@ -486,7 +518,7 @@ class _WorkflowDoor:
         return await self._standing(workflow_id)
 
     @takes(body=RetryWish, optional=True)
-    async def retry(self, request: web.Request) -> Json[ChangedWorkflow]:
+    async def retry(self, request: web.Request) -> Json[RetriedWorkflow]:
         """Resume a workflow that ended badly, at the failed action or at one called `from`; `run` as for cancel."""
         document = await read_options(request)
         action = text_field(document, "from") if document.get("from") is not None else None
@@ -494,7 +526,20 @@ class _WorkflowDoor:
         who, run = caller(request).name, _run_in(document)
         workflow_id = await self.workflows.retry(key_of(request), action, confirm_wipe=confirmed, who=who, run=run)
         log_change(request, "workflow retried", workflow_id)
-        return await self._standing(workflow_id)
+        workflow = await self.workflows.get(workflow_id)
+        told = await self._template_changed(workflow) if may_look(request) else {}
+        return answered({"id": workflow_id, "state": workflow.state, **told})
+
+    async def _printed(self, workflow: Workflow) -> OutputField:
+        current = workflow.current()
+        if workflow.state not in FINAL or current is None:
+            return {}
+        attempts = await self.workflows.attempts(workflow.id)
+        return {"output_bytes": sum(each.output_length for each in attempts if each.position == current.action.index)}
+
+    async def _template_changed(self, workflow: Workflow) -> TemplateChangedField:
+        changed = await self.workflows.template_changed(workflow)
+        return {"template_changed": changed} if changed else {}
 
     async def _standing(self, workflow_id: str) -> Json[ChangedWorkflow]:
         return answered({"id": workflow_id, "state": (await self.workflows.get(workflow_id)).state})
@@ -511,6 +556,9 @@ class _WorkflowDoor:
         named = self._named(standing.workflow)
         later = await self.workflows.overtaken(standing.workflow)
         overtaken: OvertakenField = {"overtaken": later} if later else {}  # why a retry is refused
+        is_retried = standing.workflow.state in FINAL and not later
+        changed = await self._template_changed(standing.workflow) if is_retried else {}
+        printed = await self._printed(standing.workflow)
         waits = await self.examiner.waits(standing.workflow.id)
         wrong = await self.examiner.diagnosis_of(standing.workflow.id)
         return answered(
@@ -523,6 +571,8 @@ class _WorkflowDoor:
                 **lost_fields(lost),
                 **systems,
                 **overtaken,
+                **printed,
+                **changed,
             }
         )
 

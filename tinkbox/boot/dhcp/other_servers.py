@@ -12,7 +12,7 @@ from dataclasses import replace
 from ipaddress import IPv4Address
 from typing import Final
 
-from tinkbox.boot.dhcp.other_appliances import Asker, answer_to, own_macs
+from tinkbox.boot.dhcp.other_appliances import Asker, answer_to, asker_of, own_macs
 from tinkbox.boot.network import packet_filter
 from tinkbox.model.diagnosis import Heard, Rival
 from tinkbox.model.errors import Unavailable
@@ -47,27 +47,41 @@ _PARAMETERS = 55  # RFC 2132 §9.8
 _WANTED = bytes((1, 3, 6, 15, 43, 54, 60, 66, 67))
 # x86-64 UEFI: what most machines say today, so that a server with classes shows what it would boot.
 _ARCHITECTURE = 7
-# IPv4 UDP to port 68, whole.  In a storm of boots we are not to copy every frame there is.
-_TO_CLIENTS = (
+_OF_IPXE: Final[Mapping[int, bytes]] = {
+    Option.USER_CLASS: b"iPXE",
+    # What it can do (HTTP, TFTP, DNS, EFI), and its version.
+    Option.ETHERBOOT: bytes.fromhex("130101 150101 170101 240101 eb03011501"),
+}
+# IPv4 UDP, whole: to port 68, and replies to port 67.  In a storm of boots we are not to copy every frame there is.
+_ANSWERS = (
     (0x30, 0, 0, 23),  # ldb [23]: protocol
-    (0x15, 0, 6, 17),  # UDP, or drop
+    (0x15, 0, 9, 17),  # UDP, or drop
     (0x28, 0, 0, 20),  # ldh [20]: fragment
-    (0x45, 4, 0, 0x1FFF),  # not the first: drop
+    (0x45, 7, 0, 0x1FFF),  # not the first: drop
     (0xB1, 0, 0, 14),  # ldx: length of the IP header
     (0x48, 0, 0, 16),  # ldh [x + 16]: destination port
-    (0x15, 0, 1, CLIENT_PORT),
+    (0x15, 3, 0, CLIENT_PORT),
+    (0x15, 0, 3, SERVER_PORT),
+    (0x50, 0, 0, 22),  # ldb [x + 22]: what DHCP begins with
+    (0x15, 0, 1, Op.REPLY),
     (0x06, 0, 0, 0x40000),  # keep
     (0x06, 0, 0, 0),  # drop
 )
 
 
 async def rivals(
-    interface: str, identity: bytes, seconds: float = LISTEN_SECONDS, *, address: IPv4Address | None = None
+    interface: str,
+    identity: bytes,
+    seconds: float = LISTEN_SECONDS,
+    *,
+    address: IPv4Address | None = None,
+    hear: Callable[[Asker, str], object] = lambda *_: None,
 ) -> tuple[Rival, ...]:
     """The DHCP servers that answer on an interface within some `seconds`, each once.
 
     `identity` is five random octets or more: the end of the invented hardware address, and the transaction's number.  With
-    `address`, our own there, other appliances see who asks (`other_appliances`), and the invented one is always the same.
+    `address`, our own there, other appliances see who asks (`other_appliances`), and the invented one is always the same; what they
+    answer goes to `hear`.  Once a server names a boot file, it is asked as iPXE as well, which that file may be.
     Raises Unavailable where it cannot be asked there: the interface is gone or down, or there is no right.
     """
     found: dict[tuple[IPv4Address, str, bool], Rival] = {}
@@ -75,18 +89,28 @@ async def rivals(
         own, ours = asking.getsockname()[4], own_macs()
         asker = None if address is None else Asker(mac=MacAddress.from_bytes(own), address=address)
         question = discover(identity, asker)
-        frame = _broadcast(own, question)
+        as_ipxe = of_ipxe(question)
+        questions = [question]
         loop = asyncio.get_running_loop()
         end = loop.time() + seconds
         while (now := loop.time()) < end:
             try:
-                await loop.sock_sendall(asking, frame)
+                for each in questions:
+                    await loop.sock_sendall(asking, _broadcast(own, each))
                 async with asyncio.timeout_at(min(now + _ASK_AGAIN, end)):
                     while True:
-                        rival = read_offer(await loop.sock_recv(asking, _MAX_FRAME), question, interface)
+                        octets = await loop.sock_recv(asking, _MAX_FRAME)
+                        if (other := read_answer_in_kind(octets, question)) is not None:
+                            hear(other, interface)
+                        if (offer := read_offer(octets, as_ipxe, interface)) is not None and _who(offer) in found:
+                            found[_who(offer)] = replace(found[_who(offer)], ipxe_file=offer.boot_file)
+                        rival = read_offer(octets, question, interface)
                         if rival is not None and _has_room(found.values(), rival):
-                            who = rival.server, rival.mac, rival.offered is None
-                            found.setdefault(who, replace(rival, looped=rival.mac in ours))
+                            found.setdefault(_who(rival), replace(rival, looped=rival.mac in ours))
+                            if rival.boot_file and as_ipxe not in questions:
+                                # Not before: some servers take seconds to see whether an address is free, once.
+                                questions.append(as_ipxe)
+                                await loop.sock_sendall(asking, _broadcast(own, as_ipxe))
                         await asyncio.sleep(
                             0
                         )  # what is there already comes without waiting, and a flood would stop all else
@@ -95,6 +119,11 @@ async def rivals(
             except OSError as error:
                 raise _cannot_ask(error) from None
     return tuple(found.values())
+
+
+def _who(rival: Rival) -> tuple[IPv4Address, str, bool]:
+    """What tells a server from the others."""
+    return rival.server, rival.mac, rival.offered is None
 
 
 def _has_room(found: Collection[Rival], rival: Rival) -> bool:
@@ -111,14 +140,17 @@ async def other_servers_on(
     seconds: float = LISTEN_SECONDS,
     *,
     addresses: Mapping[str, IPv4Address] | None = None,
+    hear: Callable[[Asker, str], object] = lambda *_: None,
 ) -> Heard:
-    """Those on several interfaces, asked at the same time; `addresses` are our own there.
+    """Those on several interfaces, asked at the same time; `addresses` are our own there, and `hear` is told of other appliances.
 
     Raises Unavailable where it could be asked on none of them.
     """
     names = [*interfaces]
     async with asyncio.TaskGroup() as group:
-        asked = [group.create_task(_answered(each, identity(), seconds, (addresses or {}).get(each))) for each in names]
+        asked = [
+            group.create_task(_answered(each, identity(), seconds, (addresses or {}).get(each), hear)) for each in names
+        ]
     answers = [each.result() for each in asked]
     refused = {name: str(each) for name, each in zip(names, answers, strict=True) if isinstance(each, Unavailable)}
     reasons = {why: [name for name in refused if refused[name] == why] for why in refused.values()}
@@ -130,10 +162,14 @@ async def other_servers_on(
 
 
 async def _answered(
-    interface: str, identity: bytes, seconds: float, address: IPv4Address | None
+    interface: str,
+    identity: bytes,
+    seconds: float,
+    address: IPv4Address | None,
+    hear: Callable[[Asker, str], object],
 ) -> tuple[Rival, ...] | Unavailable:
     try:
-        return await rivals(interface, identity, seconds, address=address)
+        return await rivals(interface, identity, seconds, address=address, hear=hear)
     except Unavailable as refusal:
         return refusal  # raised in a group, it would come out wrapped
 
@@ -158,7 +194,7 @@ def discover(identity: bytes, asker: Asker | None = None) -> Packet:
         mac = MacAddress.from_bytes((b"\x06" if own[0] == 2 else b"\x02") + own[1:])
     return Packet(
         op=Op.REQUEST,
-        xid=int.from_bytes(identity[-4:], "big"),
+        xid=number_of(identity),
         mac=mac,
         # Nobody has the address that is offered: the answer must come to everybody.
         flags=BROADCAST_FLAG,
@@ -171,6 +207,28 @@ def discover(identity: bytes, asker: Asker | None = None) -> Packet:
             Option.CLIENT_GUID: asker.identifier if asker else b"\0" + mac.octets.rjust(16, b"\0"),
         },
     )
+
+
+def of_ipxe(question: Packet) -> Packet:
+    """What the same machine would ask when iPXE runs there, by a number of its own."""
+    return replace(question, xid=question.xid ^ 1, options={**question.options, **_OF_IPXE})
+
+
+def number_of(identity: bytes) -> int:
+    """The number of the question that is asked with this identity."""
+    return int.from_bytes(identity[-4:], "big")
+
+
+def read_answer_in_kind(octets: bytes, question: Packet) -> Asker | None:
+    """Which appliance answers our question by this frame, None when none does."""
+    frame = decode_frame(octets)
+    if frame is None or frame.target_port != SERVER_PORT:
+        return None
+    try:
+        answer = decode(frame.payload)
+    except MalformedPacket:
+        return None
+    return asker_of(answer) if (answer.op, answer.xid) == (Op.REPLY, question.xid) else None
 
 
 def read_offer(octets: bytes, question: Packet, interface: str) -> Rival | None:
@@ -225,7 +283,7 @@ def _listening(interface: str) -> socket.socket:
         raise Unavailable("no right to ask who else answers DHCP: run as root, or with CAP_NET_RAW") from None
     try:
         # Filtered first, bound then: nothing unasked is heard in between.
-        packet_filter.attach(listening, _TO_CLIENTS)
+        packet_filter.attach(listening, _ANSWERS)
         listening.bind((interface, ETHERTYPE))
         listening.setblocking(False)
     except OSError as error:

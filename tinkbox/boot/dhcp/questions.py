@@ -17,6 +17,7 @@ from tinkbox.wire.dhcp.pxe import BootService, is_for
 
 T = TypeVar("T")
 XID: Final = slice(4, 8)
+MAC: Final = slice(28, 34)
 SECS: Final = slice(8, 10)
 KEPT_OF_MACHINE: Final = 8  # two of firmware, two of iPXE, three of the OSIE
 KEPT_MACHINES: Final = 2048

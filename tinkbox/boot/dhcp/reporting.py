@@ -11,9 +11,9 @@ from tinkbox.model.boot import Asker, Client, Plan, Silence, Stage
 from tinkbox.model.hardware import MacAddress
 from tinkbox.model.leases import Subnet
 from tinkbox.model.limits import worth_telling
-from tinkbox.model.sightings import OTHER_HOST, UNSEEN, Fact, Note
+from tinkbox.model.sightings import OTHER_HOST, SENT_ALONE, UNSEEN, Fact, Note
 from tinkbox.model.text import quoted
-from tinkbox.wire.dhcp.packets import NOWHERE, MessageType, Option, Packet
+from tinkbox.wire.dhcp.packets import NOWHERE, MessageType, Option, Packet, destination
 from tinkbox.wire.dhcp.pxe import BootService
 
 Again = Callable[[], bool]
@@ -61,9 +61,16 @@ class Arrival:
 
 
 class DhcpReporter:
-    """Of the machines on one interface; `monotonic` is a clock in seconds."""
+    """Of the machines on one interface; `monotonic` is a clock in seconds, and `is_own` tells our addresses on all interfaces."""
 
-    def __init__(self, timeline: Timeline, service: BootService, monotonic: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        timeline: Timeline,
+        service: BootService,
+        monotonic: Callable[[], float],
+        is_own: Callable[[IPv4Address], bool] = lambda _: False,
+    ) -> None:
+        self._is_own = is_own
         self._timeline = timeline
         self._service = service
         self._monotonic = monotonic
@@ -118,7 +125,7 @@ class DhcpReporter:
         if not client.netboots:
             return _system_asked(request, client, _told(reply.yiaddr))
         if kind is not None and request.message_type is not MessageType.INFORM:
-            return self._granted(client, plan, reply, kind)
+            return self._granted(client, plan, reply, kind, alone=destination(request, reply).mac is not None)
         return ()
 
     def unanswered(self, request: Packet, client: Client, why: Silence, subnet: Subnet | None = None) -> None:
@@ -137,6 +144,8 @@ class DhcpReporter:
             self._timeline.saw(client.mac, Stage.IGNORED, f"{why} ({who(client)})", why=why.value, **network)
             return
         server = request.address(Option.SERVER_ID) or NOWHERE
+        if self._is_own(server):
+            return  # it chose what we offered by another interface, which hears this as well
         address = _told(client.wanted)
         # A proxy DHCP offers none, and some clients choose that.
         chosen = address or ("no address" if client.wanted == NOWHERE else "an address")
@@ -176,12 +185,16 @@ class DhcpReporter:
         _log.info("boot file of %s (%s): %s", client.mac, who(client), reply.file, extra=extra)
         self._timeline.saw(client.mac, Stage.BOOT_SERVER, f"{reply.file}, {who(client)}", file=reply.file)
 
-    def _granted(self, client: Client, plan: Plan, reply: Packet, kind: MessageType) -> tuple[Note, ...]:
+    def _granted(
+        self, client: Client, plan: Plan, reply: Packet, kind: MessageType, *, alone: bool
+    ) -> tuple[Note, ...]:
         mode = "proxy" if self._service.proxy else "pool" if plan.lease is not None else "reservation"
         address = _told(reply.yiaddr)
         server = str(reply.address(Option.SERVER_ID) or NOWHERE)
         facts: dict[str, Fact] = {"address": address, "server": server, "boot": plan.boot.value}
         facts |= {"file": reply.file, "mode": mode}
+        if alone:
+            facts[SENT_ALONE] = 1
         detail = f"{address or 'boot file only'}, {who(client)}"
         stages = [Stage.REQUESTED] if kind is MessageType.ACK else []
         # A proxy gives no address, so there is none that the machine could be said to have.
@@ -213,6 +226,10 @@ def arrival(request: Packet, client: Client) -> Arrival:
 def _system_asked(request: Packet, client: Client, address: str = "") -> tuple[Note, ...]:
     if not _begins(request):
         return ()
+    # Systems have no option 93: it is firmware, which does not say that it wants a program.
+    if client.architecture is not None:
+        detail = f"without option 60 (PXEClient), architecture {client.architecture}"
+        return (Note(stage=Stage.DISCOVER, detail=detail, facts={**_asking(client), "address": address}),)
     vendor = quoted(client.vendor_class) if client.vendor_class else ""
     detail = ", ".join(each for each in (address, vendor) if each)
     facts = {"address": address, "vendor_class": client.vendor_class, "hostname": client.hostname}

@@ -20,9 +20,10 @@ from typing import NoReturn, Protocol
 from tinkbox.boot.dhcp import giving_back
 from tinkbox.boot.dhcp.flood_filter import FloodFilter
 from tinkbox.boot.dhcp.giving_back import GivingBack
+from tinkbox.boot.dhcp.joined_networks import JoinedNetworks
 from tinkbox.boot.dhcp.other_appliances import Asker, OtherAppliances, asker_of
 from tinkbox.boot.dhcp.other_servers import answer_in_kind
-from tinkbox.boot.dhcp.questions import SECS, XID, Answer, Question, Questions, question_of
+from tinkbox.boot.dhcp.questions import MAC, SECS, XID, Answer, Question, Questions, question_of
 from tinkbox.boot.dhcp.rate_limit import RateLimit
 from tinkbox.boot.dhcp.reply_sending import Replies
 from tinkbox.boot.dhcp.reporting import DhcpReporter, Timeline
@@ -32,7 +33,7 @@ from tinkbox.model.boot import OF_STRANGERS, Client, Plan, Silence
 from tinkbox.model.hardware import MacAddress
 from tinkbox.model.leases import Lease, Subnet
 from tinkbox.model.limits import Room
-from tinkbox.wire.dhcp.packets import MalformedPacket, MessageType, Op, Packet, decode
+from tinkbox.wire.dhcp.packets import NOWHERE, MalformedPacket, MessageType, Op, Packet, decode
 from tinkbox.wire.dhcp.pxe import BootService, answer, is_for, refusal
 from tinkbox.wire.dhcp.relay_agent import relay_port
 
@@ -45,8 +46,9 @@ MAX_DATAGRAM = 2048
 QUEUE = 1 << 20
 SHARE = 0.25  # of the loop's time, before other things: a queue that is full of a flood loses what machines ask
 PROBES = 4
+MOST_HEARD = 4096  # MACs from one look at what came in to the next (`unheard`)
 ANSWERED_EVERY = 0.5  # seconds: other appliances
-_GIADDR, _MAC = slice(24, 28), slice(28, 34)
+_GIADDR = slice(24, 28)
 _LINK = bytes(4)
 _MAC_OCTETS = 6
 _log = logging.getLogger(__name__)
@@ -91,7 +93,8 @@ class DhcpServer:
     """Answers on a socket made by `sockets.bind_udp(interface=…, address="", port=67)`; one for each interface.
 
     `probes` is room for so many addresses that are asked for at a time, by the MAC of the machine.  What the kernel refuses to
-    send is noted among `refusals`, and other appliances that ask who else answers among `others`.
+    send is noted among `refusals`, other appliances that ask who else answers among `others`, and what comes in on several interfaces
+    by `joined`, which knows our addresses on all of them.
     """
 
     def __init__(
@@ -106,8 +109,10 @@ class DhcpServer:
         probes: Room,
         refusals: Refusals | None = None,
         others: OtherAppliances | None = None,
+        joined: JoinedNetworks | None = None,
     ) -> None:
         self._others = others
+        self._joined = joined
         self._answered_at = -inf
         self._socket = listening
         self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, QUEUE)
@@ -119,7 +124,8 @@ class DhcpServer:
         self._rate_limit = rate_limit
         self._probes = probes
         self._replies = Replies(listening, interface, refusals)
-        self._reporter = DhcpReporter(planner, service, rate_limit.monotonic)
+        is_own = joined.is_own if joined is not None else lambda _: False
+        self._reporter = DhcpReporter(planner, service, rate_limit.monotonic, is_own)
         self._questions = Questions()
         self._flood_filter = FloodFilter(listening, planner.known, rate_limit.monotonic)
         self._tasks = asyncio.TaskGroup()
@@ -127,7 +133,7 @@ class DhcpServer:
         self._proving: dict[MacAddress, tuple[Question, bytes]] = {}
         self._confirmed: list[tuple[Answer, bytes]] = []
         self._confirming = asyncio.Event()
-        self._taken = 0
+        self._heard: set[bytes] = set()
         self.malformed = 0
         self.throttled = 0
 
@@ -141,20 +147,26 @@ class DhcpServer:
                 self._flood_filter.lift()
 
     @property
-    def delivered(self) -> int:
-        """The datagrams that came as far as the socket, those included that it kept out."""
-        return self._taken + kept_out(self._socket)
+    def kept_out(self) -> int:
+        """The datagrams that came as far as the socket, and were not read."""
+        return kept_out(self._socket)
+
+    def take_heard(self) -> Collection[bytes] | None:
+        """The MACs that datagrams named that were read since this was asked last; None: more than MOST_HEARD did."""
+        heard, self._heard = self._heard, set()
+        return heard if len(heard) <= MOST_HEARD else None
 
     def _drain(self) -> None:
         for datagram in drained(self._socket.recv, MAX_DATAGRAM):
-            self._taken += 1
             self._receive(datagram)
         self._flood_filter.look()
 
     def _receive(self, datagram: bytes) -> None:
         # Whoever is on the link itself is stopped before anything is parsed; a relay's packets say more of where from.
-        mac, relayed = datagram[_MAC], datagram[_GIADDR] != _LINK
+        mac, relayed = datagram[MAC], datagram[_GIADDR] != _LINK
         self._flood_filter.heard(mac)
+        if len(self._heard) <= MOST_HEARD:
+            self._heard.add(mac)
         if len(mac) == _MAC_OCTETS and (
             (self._flood_filter.stands and not self._rate_limit.bears(mac))
             or (not relayed and not self._rate_limit.admits(mac))
@@ -194,7 +206,13 @@ class DhcpServer:
 
     def _hear(self, asker: Asker, question: Packet) -> None:
         """Another appliance asks, or answers: it is no machine, and learns of us."""
-        if self._others is None or not self._others.hear(asker, self._interface) or question.op is not Op.REQUEST:
+        if self._others is None:
+            return
+        if not self._others.hear(asker, self._interface):
+            if self._joined is not None:
+                self._joined.hear_own(asker, question.xid, self._interface)
+            return
+        if question.op is not Op.REQUEST:
             return
         now = self._rate_limit.monotonic()
         if now - self._answered_at < ANSWERED_EVERY:
@@ -213,6 +231,8 @@ class DhcpServer:
     def _handle(self, question: Question, xid: bytes, secs: bytes) -> None:
         request, client = question.request, question.client
         self._reporter.arrived(client.mac, question.arrival, xid, secs)
+        if self._joined is not None and request.message_type is MessageType.DISCOVER and client.relay == NOWHERE:
+            self._joined.hear(client.mac, xid, self._interface)
         if question.gives_back:
             self._given_back(request, client)
             return

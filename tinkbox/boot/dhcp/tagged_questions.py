@@ -9,15 +9,17 @@ from datetime import datetime
 from typing import Final, NoReturn
 
 from tinkbox.boot.network import packet_filter
+from tinkbox.model.boot import Asker, Client
 from tinkbox.model.hardware import MacAddress
 from tinkbox.model.vitals import TaggedQuestion
+from tinkbox.wire.dhcp.clients import identify
 from tinkbox.wire.dhcp.packets import SERVER_PORT, MalformedPacket, Op
 from tinkbox.wire.dhcp.packets import decode as decode_packet
 from tinkbox.wire.dhcp.udp_frames import decode
 
 EVERY: Final = 3.0  # seconds
 _MOST: Final = 64  # frames that are read at a look
-_KEPT: Final = 256  # machines
+_KEPT: Final = 256  # questions
 _ROOM: Final = 1 << 17
 _LONGEST: Final = 2048
 # <linux/if_packet.h>
@@ -43,11 +45,11 @@ class TaggedQuestions:
     def __init__(self, interface: str, clock: Callable[[], datetime]) -> None:
         self._interface = interface
         self._clock = clock
-        self._of: dict[MacAddress, TaggedQuestion] = {}
+        self._of: dict[tuple[MacAddress, bool], TaggedQuestion] = {}
 
     @property
     def found(self) -> Sequence[TaggedQuestion]:
-        """The newest of each machine."""
+        """The newest of each machine's firmware and boot loaders, and the newest of its system."""
         return [*self._of.values()]
 
     async def run(self) -> NoReturn:
@@ -78,15 +80,18 @@ class TaggedQuestions:
 
     def look(self, watching: socket.socket) -> None:
         """Take note of what came in; `watching` is what `watching` gave."""
-        for vlan_id, mac in _read(watching):
-            self._of.pop(mac, None)  # so that the oldest comes first
-            self._of[mac] = TaggedQuestion(mac=mac, interface=self._interface, vlan_id=vlan_id, at=self._clock())
+        for vlan_id, asking in _read(watching):
+            mac, by_system = asking.mac, asking.asker is Asker.SYSTEM
+            self._of.pop((mac, by_system), None)  # so that the oldest comes first
+            self._of[mac, by_system] = TaggedQuestion(
+                mac=mac, interface=self._interface, vlan_id=vlan_id, at=self._clock(), by_system=by_system
+            )
             if len(self._of) > _KEPT:
                 del self._of[next(iter(self._of))]
 
 
-def _read(watching: socket.socket) -> Iterator[tuple[int, MacAddress]]:
-    """The VLAN of each question, and the MAC of the machine that asks."""
+def _read(watching: socket.socket) -> Iterator[tuple[int, Client]]:
+    """The VLAN of each question, and who asks it."""
     for _ in range(_MOST):
         try:
             octets, told, _, _ = watching.recvmsg(_LONGEST, 128, socket.MSG_DONTWAIT)
@@ -101,7 +106,7 @@ def _read(watching: socket.socket) -> Iterator[tuple[int, MacAddress]]:
         with suppress(MalformedPacket):
             question = decode_packet(frame.payload)
             if question.op is Op.REQUEST and question.message_type is not None:
-                yield vlan_id, question.mac
+                yield vlan_id, identify(question)
 
 
 def _vlan_id(auxiliary: bytes) -> int:

@@ -1,4 +1,4 @@
-"""Finds out whether this host drops what machines ask by DHCP: questions come in, and our socket gets nothing.
+"""Finds out whether this host drops what machines ask by DHCP: questions come in, and our socket gets nothing, or nothing of some machines.
 
 It needs no right to read the rules of a firewall, which a service has seldom, and it finds whatever else may drop them.  What the kernel
 drops of itself counts for nothing, whoever sends it: a damaged packet, and one from an address that cannot be where it came in.
@@ -7,14 +7,16 @@ drops of itself counts for nothing, whoever sends it: a damaged packet, and one 
 import asyncio
 import socket
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from ipaddress import IPv4Address, IPv4Network
-from typing import Final, NoReturn
+from typing import Final, NoReturn, Protocol
 
+from tinkbox.boot.dhcp.questions import MAC
 from tinkbox.boot.network import packet_filter
+from tinkbox.model.hardware import MacAddress
 from tinkbox.model.vitals import Unheard
 from tinkbox.vitals.routes import takes
 from tinkbox.wire.dhcp.packets import EVERYBODY, NOWHERE, SERVER_PORT, MalformedPacket, Op
@@ -26,6 +28,8 @@ _FEW: Final = 3
 _LOOKS: Final = 2  # between the first and the last of them, so that they are more than EVERY apart
 EVERY: Final = 3.0  # seconds
 _MOST: Final = 256  # frames that are read at a look
+_MOST_MACS: Final = 1024  # of which is kept what they asked
+_TOLD_FOR: Final = timedelta(minutes=10)
 _MOST_SOURCES: Final = 16  # of which the kernel is asked at a look
 _ROOM: Final = 1 << 17
 _LONGEST: Final = 2048
@@ -34,6 +38,19 @@ _STATUS: Final = struct.Struct("=I")
 _LEFT_TO_CARD: Final = 1 << 3  # <linux/if_packet.h>: TP_STATUS_CSUMNOTREADY
 _OUTGOING, _OF_ANOTHER_HOST = 4, 3  # <linux/if_packet.h>: packet types
 _PACKET_TYPE: Final = 0xFFFFF000 + 4  # <linux/filter.h>: SKF_AD_OFF + SKF_AD_PKTTYPE
+
+
+@dataclass(slots=True)
+class _Missed:
+    """What one MAC asked, none of which was delivered: the first of it came in until the look with this `number`, the last until the `newest`."""
+
+    number: int
+    newest: int
+    since: datetime
+    until: datetime
+    question: bytes
+    frames: int = 0
+    differ: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,31 +62,43 @@ class _Look:
     questions: tuple[bytes, ...]
 
 
+class Delivered(Protocol):
+    """What our socket for DHCP got.
+
+    `take_heard` gives the MACs of whom it was since it was asked last, None where they are too many to be told; `kept_out` counts the datagrams
+    that came as far as the socket, and were not read.
+    """
+
+    def take_heard(self) -> Collection[bytes] | None: ...
+    @property
+    def kept_out(self) -> int: ...
+
+
 class DhcpArrivals:
-    """`delivered` counts the datagrams that our socket for DHCP on an interface got; `clock` is in UTC."""
+    """`delivered` is what our socket for DHCP on an interface got; `clock` is in UTC."""
 
     def __init__(
         self,
         interface: str,
         address: IPv4Address,
         network: IPv4Network,
-        delivered: Callable[[], int],
+        delivered: Delivered,
         clock: Callable[[], datetime],
     ) -> None:
         self._interface = interface
         self._delivered = delivered
         self._clock = clock
         self._at = address, network
-        self._before = delivered()
-        self._number = self._missed = 0
-        self._first: _Look | None = None
-        self._last: _Look | None = None  # of those that are counted
+        self._kept_out = delivered.kept_out
+        self._number = 0
+        self._missed: dict[bytes, _Missed] = {}  # by MAC; who asked last is the last one
         self._fresh: _Look | None = None
-        self._differ = False
+        # The look, by its number and its time, that found last that something was delivered.
+        self._heard: tuple[int, datetime] | None = None
         self.found: Unheard | None = None
 
     async def run(self) -> NoReturn:
-        """Look every few seconds, for ever; `found` is what came in since something was delivered, if nothing was until now."""
+        """Look every few seconds, for ever; `found` is what came in and was not delivered."""
         with ExitStack() as stack:
             frames: socket.socket | None = None
             with suppress(OSError):  # without the right to look nothing is found
@@ -85,40 +114,73 @@ class DhcpArrivals:
         return _watching(self._interface, *self._at)
 
     def look(self, watching: socket.socket) -> Unheard | None:
-        """The questions that came in since something was delivered, if nothing was until now; `watching` is what `watching` gave.
+        """The questions that came in and were not delivered; `watching` is what `watching` gave.
 
-        They are several different ones over more than EVERY seconds.  Those of the last look are not counted: their datagrams may
+        Where nothing was delivered since the first of them, they are several different ones over more than EVERY seconds.  Where what others
+        asked was, that is true of each of the MACs that are told.  Those of the last look are not counted: their datagrams may
         still wait in the socket.
         """
         came = [*_read(watching, self._at[0])]
         self._number += 1
-        delivered = self._delivered()
-        if delivered != self._before:
-            self._before, self._missed, self._differ = delivered, 0, False
-            self._first = self._last = self._fresh = None
+        heard, kept_out = self._delivered.take_heard(), self._delivered.kept_out
+        # Beside what is delivered nothing can be said of some machines, where not all is known of what comes in, or is delivered.
+        if heard is None or kept_out != self._kept_out or (heard and len(came) >= _MOST):
+            self._kept_out, self._missed, self._fresh, self._heard = kept_out, {}, None, None
             return None
+        if heard:
+            self._heard = self._number, self._clock()
+        for mac in heard:
+            self._missed.pop(mac, None)
         if self._fresh is not None:
-            self._count(self._fresh)
+            self._count(self._fresh, heard)
         own = watching.getsockname()[4]
-        questions = tuple(self._questions([each for each in came if each.source_mac != own]))
-        self._fresh = _Look(self._number, self._clock(), questions) if questions else None
-        if self._first is None or self._last is None:
-            return None
-        if self._missed < _FEW or not self._differ or self._last.number - self._first.number < _LOOKS:
-            return None
+        questions = self._questions([each for each in came if each.source_mac != own])
+        unheard = tuple(each for each in questions if each[MAC] not in heard)
+        self._fresh = _Look(self._number, self._clock(), unheard) if unheard else None
+        return self._told()
+
+    def _count(self, look: _Look, heard: Collection[bytes]) -> None:
+        for question in look.questions:
+            mac = question[MAC]
+            if mac in heard:
+                continue
+            missed = self._missed.pop(mac, None) or _Missed(look.number, look.number, look.at, look.at, question)
+            missed.newest, missed.until = look.number, look.at
+            missed.frames += 1
+            missed.differ = missed.differ or question != missed.question
+            self._missed[mac] = missed
+            if len(self._missed) > _MOST_MACS:
+                del self._missed[next(iter(self._missed))]
+
+    def _told(self) -> Unheard | None:
+        number = self._heard[0] if self._heard else 0
+        # Of a machine that asks no more nothing is known in the end, where others are heard: the rule may be gone.
+        old = [
+            mac
+            for mac, each in self._missed.items()
+            if each.number <= number and self._clock() - each.until > _TOLD_FOR
+        ]
+        for mac in old:
+            del self._missed[mac]
+        since_then = {mac: each for mac, each in self._missed.items() if each.number > number}
+        some = {mac: each for mac, each in self._missed.items() if _is_enough([each])}
+        beside_others = any(each.number <= number for each in some.values())
+        if _is_enough(since_then.values()) and (len(since_then) > 1 or not beside_others):
+            return self._unheard(since_then, self._missed, None)
+        return self._unheard(some, some, self._heard[1]) if self._heard and beside_others else None
+
+    def _unheard(
+        self, counted: Mapping[bytes, _Missed], macs: Mapping[bytes, _Missed], others_at: datetime | None
+    ) -> Unheard:
         return Unheard(
             interface=self._interface,
             port=SERVER_PORT,
-            frames=self._missed,
-            since=self._first.at,
-            until=self._last.at,
+            frames=sum(each.frames for each in counted.values()),
+            since=min(each.since for each in counted.values()),
+            until=max(each.until for each in counted.values()),
+            macs={MacAddress.from_bytes(mac): each.until for mac, each in macs.items()},
+            others_at=others_at,
         )
-
-    def _count(self, look: _Look) -> None:
-        self._first = self._first or look
-        self._last = look
-        self._missed += len(look.questions)
-        self._differ = self._differ or any(each != self._first.questions[0] for each in look.questions)
 
     def _questions(self, frames: list[UdpFrame]) -> Iterator[bytes]:
         """Of these frames the questions that the kernel takes on the interface."""
@@ -134,6 +196,15 @@ class DhcpArrivals:
                 taken[way] = each.target == EVERYBODY if each.source == NOWHERE else takes(*way, self._interface)
             if taken[way]:
                 yield each.payload
+
+
+def _is_enough(missed: Collection[_Missed]) -> bool:
+    """Whether these are several different questions over more than EVERY seconds."""
+    if not missed:
+        return False
+    looks = max(each.newest for each in missed) - min(each.number for each in missed)
+    differ = len(missed) > 1 or any(each.differ for each in missed)
+    return sum(each.frames for each in missed) >= _FEW and differ and looks >= _LOOKS
 
 
 def _is_question(datagram: bytes) -> bool:

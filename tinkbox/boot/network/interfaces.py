@@ -101,8 +101,7 @@ def _named(name: str, address: IPv4Address | None, present: Sequence[Provisionin
         return found
     if not (found.address.is_loopback and address.is_loopback):  # all of 127.0.0.0/8 is the loopback interface's
         _refuse_foreign(name, address)
-    # The kernel tells the network of the first address only.
-    network = IPv4Network(f"{address}/{found.network.prefixlen}", strict=False)
+    network = IPv4Network(f"{address}/{_netmask(name, address) or found.network.prefixlen}", strict=False)
     return ProvisioningInterface(name=name, address=address, network=network)
 
 
@@ -151,6 +150,21 @@ def _configured(name: str) -> ProvisioningInterface | None:
             return None
     network = IPv4Network(f"{address}/{netmask}", strict=False)
     return ProvisioningInterface(name=name, address=address, network=network)
+
+
+def _netmask(name: str, address: IPv4Address) -> IPv4Address | None:
+    """That of one of an interface's addresses, which need not be the first; None: it has no such address."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        label = next(
+            (told for told, at in labelled_addresses(probe) if at == address and interface_of(told) == name), None
+        )
+        if label is None:
+            return None
+        request = struct.pack("16sHH4s232x", label, socket.AF_INET, 0, address.packed)
+        try:
+            return IPv4Address(fcntl.ioctl(probe, _SIOCGIFNETMASK, request)[20:24])
+        except OSError:
+            return None
 
 
 def _is_up(name: str) -> bool:

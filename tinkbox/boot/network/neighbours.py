@@ -14,6 +14,7 @@ _SIOCGARP = 0x8954
 _REQUEST = struct.Struct("=HH4s8xH14si16x16s")
 _ETHERNET = 1  # ARPHRD_ETHER
 _COMPLETE = 0x2  # ATF_COM: the kernel has an answer
+_PERMANENT = 0x4  # ATF_PERM: a person or a program wrote it down, and no answer changes it
 
 
 def most_neighbours(table: Path = Path("/proc/sys/net/ipv4/neigh/default/gc_thresh3")) -> int | None:
@@ -54,17 +55,30 @@ class Neighbours:
                 return found
         return None
 
+    def permanent_at(self, address: str) -> tuple[str, MacAddress] | None:
+        """The interface of ours on which an entry stands for an address that no ARP changes, and the MAC in it; None: none does."""
+        for interface in self._interfaces:
+            mac, flags = _entry(self._socket, interface, address)
+            if mac is not None and flags & _PERMANENT:
+                return interface.decode(), mac
+        return None
+
 
 def neighbour(asking: socket.socket, interface: bytes, address: str) -> MacAddress | None:
     """Who answered ARP for an address on one interface; None: nobody, or it is no IPv4 address.  Any socket does for asking."""
+    return _entry(asking, interface, address)[0]
+
+
+def _entry(asking: socket.socket, interface: bytes, address: str) -> tuple[MacAddress | None, int]:
+    """What the kernel has for an address on one interface, and its flags; None: nothing."""
     try:
         asked = socket.inet_aton(address)
         request = _REQUEST.pack(socket.AF_INET, 0, asked, _ETHERNET, b"", 0, interface)
         answer = fcntl.ioctl(asking, _SIOCGARP, request)
     except OSError:  # not on this interface
-        return None
+        return None, 0
     _, _, _, kind, found, flags, _ = _REQUEST.unpack(answer)
-    return MacAddress(found[:6].hex(":")) if kind == _ETHERNET and flags & _COMPLETE else None
+    return (MacAddress(found[:6].hex(":")) if kind == _ETHERNET and flags & _COMPLETE else None), flags
 
 
 def is_on_link(asking: socket.socket, address: str) -> bool:

@@ -28,6 +28,7 @@ _OSIE = re.compile(r"osie/([a-z0-9_]{1,20})/(vmlinuz|initramfs|firmware)\Z")
 _PXELINUX: Final = "pxelinux.cfg/01-"
 # The Raspberry Pi's folder: its serial number, or its MAC.
 _PI_FOLDER = re.compile(r"(?:[0-9a-f]{8}|[0-9a-f]{2}(?:-[0-9a-f]{2}){5})/")
+_BEYOND_A_NAME: Final = " \t\r\n\ufffd"  # the last stands for what is not ASCII
 _BOOTS_THE_OSIE: Final = frozenset({Boot.OSIE, Boot.DISCOVERY})
 # What shim, iPXE of 2024 and later, GRUB, U-Boot and the Raspberry Pi look for and do without.
 _DISPENSABLE = re.compile(
@@ -63,6 +64,7 @@ class TftpFiles:
         raspberrypi: Path,
     ) -> None:
         self._loaders = loaders
+        self._loaders_asked_for = {each.lower(): each for each in loaders}
         self._planner = planner
         self._credential = credential
         self._folder = folder
@@ -70,8 +72,8 @@ class TftpFiles:
 
     def find(self, peer: str, name: str) -> bytes | Path | None:
         """The content of the file that the host at `peer` asks for; None when there is none for it."""
-        if name in self._loaders:
-            return self._loaders[name]
+        if (loader := self._spelled(name)) in self._loaders:
+            return self._loaders[loader]
         if name == grub.FIRST:
             return grub.first_script(self._folder.version).encode()
         if found := _OSIE.match(name):
@@ -85,7 +87,8 @@ class TftpFiles:
 
     def saw_address(self, address: str, stage: Stage, detail: str = "", **facts: Fact) -> None:
         """Pass on what was seen of a transfer: of a kernel as such, of a script as what it says."""
-        name = str(facts.get("name", ""))
+        name = self._spelled(str(facts.get("name", "")))
+        facts["name"] = name
         base = name.rpartition("/")[2]
         if failed := told_by_grub(name):
             self._saw_failed_step(address, failed)
@@ -105,6 +108,13 @@ class TftpFiles:
     def moves(self, address: str) -> None:
         """Pass on that a transfer goes on."""
         self._planner.moves(address)
+
+    def _spelled(self, name: str) -> str:
+        """The name of the loader that is asked for, else the name that was asked for.
+
+        Some firmware asks in capitals, or reads beyond the end of the name that it was told (option 67): an octet 255, or a blank.
+        """
+        return self._loaders_asked_for.get(name.rstrip(_BEYOND_A_NAME).lower(), name)
 
     def _saw_failed_step(self, address: str, failed: FailedStep) -> None:
         mac = self._planner.at(address)

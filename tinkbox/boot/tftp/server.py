@@ -6,6 +6,7 @@ port 69, and who sends in somebody else's name can acknowledge what he does not 
 
 import asyncio
 import logging
+import os
 import socket
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
@@ -15,7 +16,7 @@ from pathlib import Path
 from typing import NoReturn, Protocol
 
 from tinkbox.boot.network.datagrams import drained, reading, received
-from tinkbox.boot.network.refused_replies import Refusals
+from tinkbox.boot.network.refused_replies import Refusals, is_kept_in
 from tinkbox.boot.network.send_buffer import SendBuffer
 from tinkbox.boot.network.sockets import interface_of
 from tinkbox.boot.tftp import udp_segmentation as bursts
@@ -92,6 +93,7 @@ class _Running:
     heard: float  # the same, or when the client was last reminded
     told: float  # when the observer heard last that it moves
     end: "Callable[[_Running], None]"
+    refused: str = ""  # the kernel's word where this host kept in what was sent since a block was last acknowledged
 
     @property
     def moving(self) -> bool:
@@ -216,6 +218,7 @@ class TftpServer:
         if datagrams:
             # Only progress postpones the time-out: echoes of an old block must not.
             running.moved = running.heard = now
+            running.refused = ""
             self._send(datagrams, running)
         elif transfer.done:
             self._finish(running)
@@ -242,7 +245,7 @@ class TftpServer:
             return
         if running is not None:
             self._forget(running)
-        line = self._line(peer, holder, way)
+        line = self._line(peer, name, holder, way)
         if line is None:
             if isinstance(content, SharedFile):
                 content.release()
@@ -287,7 +290,7 @@ class TftpServer:
             _log.warning("%s: %s", path, error.strerror, extra={"action": "tftp.unreadable"})
             return None
 
-    def _line(self, peer: Peer, holder: str, way: Way) -> socket.socket | None:
+    def _line(self, peer: Peer, name: str, holder: str, way: Way) -> socket.socket | None:
         """The socket for another transfer to a machine; None when there is no room for it."""
         if not self._room.take(holder):
             return None
@@ -298,6 +301,10 @@ class TftpServer:
         except OSError as error:
             self._room.give_back(holder)
             _log.warning("no port for a transfer: %s", error.strerror, extra={"action": "tftp.no-port"})
+            if self._refusals is not None:
+                self._refusals.note(self._name, _WHAT, error, peer[0], self._ports.look)
+            why = f"the appliance has no port to send it from: {error.strerror}"
+            self._saw_none(peer, name, f"{name[:80]!r}: {why}", "no port", why)
             return None
 
     def _end(self, running: _Running) -> None:
@@ -329,7 +336,7 @@ class TftpServer:
         self._forget(running)
         peer, transfer, name = running.peer, running.transfer, file_name(running.request)
         if transfer.end is not None:
-            self._saw_failure(peer, name, transfer, transfer.end, transfer.failure)
+            self._saw_failure(peer, name, transfer, transfer.end, transfer.failure, running.refused)
             return
         seconds = self._monotonic() - running.started
         _log.info("%s has %s in %.1f s", peer[0], name, seconds, extra={"action": "tftp.sent"})
@@ -384,7 +391,10 @@ class TftpServer:
             **asked,
         )
 
-    def _saw_failure(self, peer: Peer, name: str, transfer: ReadTransfer, why: str, message: str) -> None:
+    def _saw_failure(
+        self, peer: Peer, name: str, transfer: ReadTransfer, why: str, message: str, refused: str = ""
+    ) -> None:
+        kept_in: dict[str, Fact] = {"refused": refused} if refused else {}
         if message:
             _log.warning("%s to %s: %s", name, peer[0], message, extra={"action": "tftp.failed"})
         self._observer.saw_address(
@@ -398,41 +408,48 @@ class TftpServer:
             why=why,
             message=message,
             heard=int(transfer.moving),
+            **kept_in,
         )
 
     def _not_found(self, peer: Peer, name: str) -> None:
         _log.info("%s asked for %r, which is not served", peer[0], name[:80], extra={"action": "tftp.not-found"})
         self._answer([encode_error(ErrorCode.FILE_NOT_FOUND, "no such file")], peer)
+        self._saw_none(peer, name, f"{name[:80]!r} is not served", "not found", "there is no such file")
+
+    def _saw_none(self, peer: Peer, name: str, detail: str, why: str, message: str) -> None:
+        """Tell of a question by which no transfer began."""
         self._observer.saw_address(
             peer[0],
             Stage.LOADER_FAILED,
-            f"{name[:80]!r} is not served",
+            detail,
             name=name,
             block=0,
             blocks=0,
             blksize=0,
-            why="not found",
-            message="there is no such file",
+            why=why,
+            message=message,
         )
 
     def _send(self, datagrams: Sequence[bytes], running: _Running) -> None:
-        self._send_by(running.line, datagrams, running.peer)
+        running.refused = self._send_by(running.line, datagrams, running.peer) or running.refused
 
     def _answer(self, datagrams: Sequence[bytes], peer: Peer) -> None:
         """Say what begins no transfer, from where it was asked."""
         self._send_by(self._socket, datagrams, peer)
 
-    def _send_by(self, line: socket.socket, datagrams: Sequence[bytes], peer: Peer) -> None:
+    def _send_by(self, line: socket.socket, datagrams: Sequence[bytes], peer: Peer) -> str:
+        """Send these, and return the kernel's word where this host's own firewall keeps them in, empty otherwise."""
         if not datagrams or (line is self._socket and not self._shared.has_room_for(peer[0])):
-            return
+            return ""
         try:
             bursts.send(line, datagrams, peer)
         except BlockingIOError:
-            return  # the send buffer is full: the time-out repeats the rest
+            return ""  # the send buffer is full: the time-out repeats the rest
         except OSError as error:
             if self._refusals is not None:
                 self._refusals.note(self._name, _WHAT, error, peer[0])
             _log.debug("send to %s: %s", peer[0], error, extra={"action": "tftp.send-failed"})
-        else:
-            if self._refusals is not None:
-                self._refusals.sent(self._name, _WHAT)
+            return os.strerror(error.errno) if error.errno and is_kept_in(error) else ""
+        if self._refusals is not None:
+            self._refusals.sent(self._name, _WHAT)
+        return ""

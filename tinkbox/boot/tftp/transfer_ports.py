@@ -51,6 +51,13 @@ class TransferPorts:
             raise
         return line
 
+    def look(self) -> None:
+        """Raises OSError where there is no port for another transfer."""
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as line:
+            if self._interface:
+                line.setsockopt(socket.SOL_SOCKET, socket.SO_BINDTODEVICE, self._interface)
+            line.bind((self._listening.getsockname()[0], 0))
+
     def ready(self, most: int) -> Iterator[int]:
         """The descriptors of so many sockets at which something waits."""
         for descriptor, _ in self._epoll.poll(0, most):

@@ -32,8 +32,9 @@ UNKNOWN: Final = 2  # the exit status when a key means nothing, as of a line tha
 GRAVITIES: Final = ("fault", "suspect", "harmless")
 # Of what many workflows lack in common there is one thing to mend.
 LACKING: Final = frozenset({"ImageMissing"})
+REST: Final = "everything else"  # what is not examined beside a machine or a workflow
 # What the lines for other DHCP servers mend.
-OF_OTHER_SERVERS: Final = frozenset({"OtherServer", "NotDirectedHere", "NobodyGivesAddresses"})
+OF_OTHER_SERVERS: Final = frozenset({"OtherServer", "NotDirectedHere", "NobodyGivesAddresses", "BootLoop"})
 COLUMNS: Sequence[Column] = (
     Column("Gravity", "gravity"),
     Column("Rule", "rule"),
@@ -202,7 +203,7 @@ def _bill(found: Document, names: Mapping[str, str]) -> Iterator[str]:
         if examined := found.get("examined", ()):
             yield from _wrapped(f"Examined: {', '.join(examined)}.", "", "  ")
     elif machine or workflow:  # who reads a fault of one knows that it is about that one
-        left_out = [each for each in left_out if each[1] == found["unasked"]]
+        left_out = [each for each in left_out if each[0] != REST]
     yield from _of_appliance(found)
     if left_out:
         yield from _wrapped(

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from tinkbox.cli.output.formats import Document
-from tinkbox.cli.wording.hints import hint_of, may_have_printed
+from tinkbox.cli.wording.hints import advice_of, may_have_printed
 from tinkbox.model.reasons import Reason
 
 GIB, MIB = 1 << 30, 1 << 20
@@ -87,7 +87,7 @@ def refusal_of(name: str, workflow_id: str, state: Document, program: str) -> Se
         again = f"{again} --confirm-wipe"
     return [
         f"{name}: {where or 'the workflow'}: {reason or state['state'].lower()}",
-        *([f"what to do: {hint_of(state, workflow_id)}"] if state["hint"] else []),
+        *filter(None, [advice_of(state, workflow_id)]),
         "   ".join([*([printed] if may_have_printed(state, program) else []), f"once more: {again}"]),
     ]
 

@@ -62,6 +62,11 @@ class Conflicts:
         found = [(by, count) for by, count in self._by.most_common() if by and count > self.believed]
         return [*found, ("", len(self._claims))] if self._believable() > self.believed_of_all else found
 
+    def seconds_since(self, by: str, now: float) -> float:
+        """How long ago a host answered last; an empty name: any."""
+        newest = max((each.until for each in self._claims.values() if by in ("", each.by)), default=now)
+        return max(0.0, now - (newest - KEPT_OUT_SECONDS))
+
     def _believable(self) -> int:
         """How many answers there are, without those of hosts that are not believed any more."""
         return sum(min(count, self.believed) if by else count for by, count in self._by.items())

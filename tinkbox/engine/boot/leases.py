@@ -199,6 +199,7 @@ class Leases:
                 size=pool.conflicts.size,
                 addresses=addresses,
                 believed=pool.conflicts.believed if by else pool.conflicts.believed_of_all,
+                seconds_ago=pool.conflicts.seconds_since(by, now),
             )
             for pool in self._pools
             for by, addresses in pool.conflicts.not_believed(now)

@@ -1,8 +1,8 @@
 """Which of the appliance's own faults keep a machine or a workflow from going on.  Pure.
 
 Rule: a fault is blamed for what it stops where the patient needs that, and for nothing else: not that of an interface behind which
-the machine is not, not that of a file which it does not load, not that of a mirror which has not its image, and not one that began when
-the machine stood still, or was waited for in vain, already.
+the machine is not, not that of a way to other addresses, not that of a file which it does not load, not that of a mirror which has not its image,
+and not one that began when the machine stood still, or was waited for in vain, already.
 """
 
 from collections.abc import Iterator, Mapping
@@ -10,10 +10,22 @@ from datetime import timedelta
 from ipaddress import IPv4Address
 from typing import Final
 
-from tinkbox.engine.doctor.case import BOOTING, ON_APPLIANCE, REACHING, Case, Duty, Fault, Stops, Work, number, of, text
+from tinkbox.engine.doctor.case import (
+    BOOTING,
+    ON_APPLIANCE,
+    REACHING,
+    SWITCHED_ON_WITHIN,
+    Case,
+    Duty,
+    Fault,
+    Stops,
+    Work,
+    number,
+    of,
+    text,
+)
 from tinkbox.engine.doctor.rules.loader import ARM, architecture
-from tinkbox.engine.doctor.rules.system import SWITCHED_ON_WITHIN
-from tinkbox.engine.doctor.rules.work import failed_to_fetch
+from tinkbox.engine.doctor.rules.work import failed_for_engine, failed_to_fetch
 from tinkbox.engine.timeline.sighting_rules import ended_at
 from tinkbox.engine.timeline.stalls import MOVED, PATIENCE
 from tinkbox.model.boot import Asker, Stage, Step
@@ -78,7 +90,9 @@ def _needed(case: Case) -> frozenset[Duty]:
     work = case.work
     if work is not None and (work.images or failed_to_fetch(work)):
         needed |= {Duty.REGISTRY}
-    if work is not None and _all_on_appliance(work):
+    if work is not None and (
+        _all_on_appliance(work) or (work.service_host == ON_APPLIANCE and failed_for_engine(work))
+    ):
         needed |= {Duty.ENGINE}
     if case.mac is None:
         return needed | (REACHING if work is None else frozenset())
@@ -127,9 +141,11 @@ def _concerns(stops: Stops, case: Case) -> bool:
     """Whether a fault is one of where the patient is, of what it boots, and of its images."""
     if Duty.REGISTRY in stops.duties and not _keeps_image(stops, case.work):
         return False
-    if stops.interface and stops.interface not in _interfaces(case):
+    if stops.interface and not {stops.interface, stops.beside} & _interfaces(case):
         return False
-    if stops.to and not stops.to & {str(_address(case)), case.relay}:
+    if stops.unheard and not case.is_unheard(stops):
+        return False
+    if stops.to and not any(address in network for address in _reached_at(stops, case) for network in stops.to):
         return False
     return not stops.architecture or stops.architecture == _architecture(case)
 
@@ -181,6 +197,15 @@ def _address(case: Case) -> IPv4Address | None:
         return case.interface.address
     leased = next((text(each, "address") for each in reversed(of(case.sightings, Stage.LEASED))), "")
     return IPv4Address(leased) if leased else None
+
+
+def _reached_at(stops: Stops, case: Case) -> Iterator[IPv4Address]:
+    """The addresses to which we send what such a fault stops for the patient, as far as they are known."""
+    address = _address(case)
+    if address is not None:
+        yield address
+    if Duty.DHCP in stops.duties and case.relay:
+        yield IPv4Address(case.relay)
 
 
 def _architecture(case: Case) -> str:

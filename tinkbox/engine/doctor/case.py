@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
-from ipaddress import IPv4Address, IPv6Address
+from ipaddress import IPv4Address, IPv4Network, IPv6Address
 from typing import Final
 
-from tinkbox.engine.timeline.sighting_rules import Unnoted, begins
+from tinkbox.engine.timeline.sighting_rules import Unnoted, begins, ended_at
 from tinkbox.engine.workflows.journals import LostWork
 from tinkbox.model.boot import Stage
 from tinkbox.model.command_lines import not_ours
@@ -47,8 +47,9 @@ FORGEABLE: Final = frozenset(
     }
 )
 ON_APPLIANCE: Final = "the appliance"  # what the appliance is called as the host of a service
-# Beside the time between two polls of a worker.
+SWITCHED_ON_WITHIN: Final = timedelta(minutes=1)  # after a workflow for a machine was created
 MOST_NAMED: Final = 4
+# Beside the time between two polls of a worker.
 _SLOW_WAY: Final = timedelta(seconds=SILENT_SECONDS - ORDERS_SECONDS)
 
 
@@ -56,12 +57,14 @@ _SLOW_WAY: Final = timedelta(seconds=SILENT_SECONDS - ORDERS_SECONDS)
 class OsieSize:
     """An OSIE that was built, and the size of its ramdisk as it is sent, in bytes.
 
-    `firmware` are the files of its second ramdisk, which not every machine is sent; None: it has none.
+    `firmware` are the files of its second ramdisk, which not every machine is sent; None: it has none.  `instead_of` is the architecture in whose
+    folder it lies, so that machines of that one get it; empty: it lies in its own.
     """
 
     architecture: str
     ramdisk: int
     firmware: frozenset[str] | None = None
+    instead_of: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,13 +113,13 @@ class Work:
     `answers` tells whether the machine's address answers ARP now, None where that was not asked; `silent_beside` are other
     machines behind the same relay or on the same network whose workers are silent as well; `link` is what is wrong with the
     appliance's own interface to it, or empty.
-    `called` is what people call the machine, `hardware_id` its id.  `waits` says what keeps the next action from beginning, empty
+    `called` is what people call the machine, `hardware_id` its id, `parked` why it may not boot, empty: it may.  `waits` says what keeps the next action from beginning, empty
     where nothing does.  `unkept` is since when the appliance cannot keep what the machine hands in, and why; None: it can, or the workflow
     is not looked at by itself.  `services` are the awaited ones, `images` says which images nothing can have, line by line.
     `hint` and `tail`, the last lines of output, are those of how it ended, at `ended_at`; `overtaken` is why it is not retried, empty
-    where it may be.  `other_version` is that of the machine's worker, where it is not the appliance's.  `way` is how the machine reaches others,
+    where it may be; `changed` that its template has another text by now than a retry runs, or empty.  `other_version` is that of the machine's worker, where it is not the appliance's.  `way` is how the machine reaches others,
     where a failed action may have missed them.  `engine_away` is since when the machine's engine does not answer its worker.  `gone` are services that were ready,
-    and are not there any more.  `image` is that of the action.  `service` is the one that kept it from beginning, where it ended for that.
+    and are not there any more.  `image` is that of the action.  `service` is the one that kept it from beginning, where it ended for that, on `service_host`.
     """
 
     id: str
@@ -140,6 +143,7 @@ class Work:
     link: str = ""
     hardware_id: str = ""
     called: str = ""
+    parked: str = ""
     waits: str = ""
     unkept: tuple[datetime, str] | None = None
     services: tuple[AwaitedService, ...] = ()
@@ -151,9 +155,11 @@ class Work:
     other_version: str = ""
     gone: tuple[AwaitedService, ...] = ()
     overtaken: str = ""
+    changed: str = ""
     way: Way | None = None
     image: str = ""
     service: str = ""
+    service_host: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -219,16 +225,20 @@ BOOTING: Final = REACHING | {Duty.OSIE, Duty.STORE}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stops:
-    """The duties that a fault of the appliance stops: for machines on `interface` and of `architecture`; empty: for all.
+    """The duties that a fault of the appliance stops: for machines on `interface` (or `beside` it) and of `architecture`; empty: for all.
 
-    `registry` limits it to images of that host, spelled as repositories have it, `to` to machines and relays with these addresses.  `since` is None where nobody knows.
+    `registry` limits it to images of that host, spelled as repositories have it, `to` to machines with addresses in these networks (where it
+    stops DHCP, also to those whose relays have such an address), and `unheard` to machines with these MACs, each with when it asked last without being
+    heard.  `since` is None where nobody knows.
     """
 
     duties: frozenset[Duty]
     interface: str = ""
+    beside: str = ""
     architecture: str = ""
     registry: str = ""
-    to: frozenset[str] = frozenset()
+    to: frozenset[IPv4Network] = frozenset()
+    unheard: Mapping[MacAddress, datetime] = field(default_factory=dict)
     since: datetime | None = None
 
 
@@ -240,11 +250,12 @@ class Case:
     machine that nobody knows; `ticket`, `installed`, `parked` and `retired` are as in its status, and `left` that an action sent it to its own disk; `waited_since` is when the first
     unfinished workflow that needs it was created, and `heard_at` when it last did anything that came here; `inventory_at` is when it told its
     inventory, None where that is not known; `discovers` tells
-    that machines that nobody knows boot to tell what they are.  `address` is the appliance's,
-    which serves since `since` in `mode` (as `dhcp.mode`).  `rivals` are the other DHCP servers that answered just
+    that machines that nobody knows boot to tell what they are.  `address` is the appliance's on its first network, `own` are those on all of
+    them, and `own_macs` those of its interfaces there, each with its interface; it serves since `since` in `mode` (as `dhcp.mode`).  `rivals` are the other DHCP servers that answered just
     now, None when nobody was asked.  `limits` are those that hold somebody back: the machine, or anybody.  One that is `surveyed` is looked at together with the appliance and all others.
     `claimants` are hosts that answer for many addresses of a pool.  `lost_work` is what the machine did that the store does
-    not know, until a person decides about it.  `osie_trouble` is why no OSIE can be used although there are files of one.
+    not know, until a person decides about it.  `osie_trouble` is why no OSIE can be used although there are files of one,
+    or where these are `osie_served` to machines all the same, what is wrong with their description.
     `osie_folder` is where OSIEs are, `osie_gone` has the architectures of those that were there since the start and are not, each with the folder to put back,
     and `osie_fetched` is, where there is none, when a machine fetched the kernel of one last before the start.  `disk` and `vitals` are the appliance's, None where a machine is looked at.
     `work` is what the machine works on or waits for; without `mac` the workflow is the patient itself.
@@ -252,11 +263,16 @@ class Case:
     `question` is the last one to the network for other DHCP servers, also where `rivals` are told of the appliance alone.
     `unnoted` tells of
     unknown machines that were not noted lately for lack of room.  `faults` are those of the appliance that stop duties of it.  `deaf_at` is when it was found last that one
-    of them kept questions for addresses from us.  `relay_answers` tells whether
+    of them kept questions for addresses from us.  `conflict` tells whether another host answers at the address that was given back in the
+    machine's name as in use, None where that was not asked or is not known.  `relay_answers` tells whether
     the relay that the machine asks by answers ping, None where that was not asked.  `hosts` are the machines of ours whose MACs and
     addresses, by which they stand there, are among those that other servers, other appliances, holders of our address, claimants, those whom a limit
     holds back and hosts that were refused in its name show.  `tagged` are questions that came in for VLANs, of whichever machines.
     `static_port` is the bridge of the appliance's host that has a static entry for the machine, and the port that this names.
+    `static_neighbour` is the machine's address, where the ARP table of that host has another MAC for it permanently, with the interface and this MAC.
+    `barred` is why the machine's hardware document, with all its cards, keeps it from booting for the workflow that waits; empty: it does not.
+    `addressed` is the machine that was seen last with an address of another server, and when, since that server does not answer our own
+    question; None where there is none, and where addresses are ours to give.
     """
 
     now: datetime
@@ -281,6 +297,7 @@ class Case:
     subnets: tuple[Subnet, ...] = ()
     osie: tuple[OsieSize, ...] = ()
     osie_trouble: str = ""
+    osie_served: bool = False
     osie_folder: str = "osie"
     osie_gone: Mapping[str, str] = field(default_factory=dict)
     osie_fetched: Sighting | None = None
@@ -296,12 +313,22 @@ class Case:
     near: tuple[Near, ...] = ()
     deaf_at: datetime | None = None
     relay_answers: bool | None = None
+    conflict: bool | None = None
     unnoted: Unnoted | None = None
     question: NetworkQuestion | None = None
     faults: tuple["Fault", ...] = ()
     hosts: Mapping[str, KnownHost] = field(default_factory=dict)
     tagged: tuple[TaggedQuestion, ...] = ()
     static_port: tuple[str, str] = ("", "")
+    static_neighbour: tuple[IPv4Address, str, MacAddress] | None = None
+    barred: str = ""
+    addressed: tuple[MacAddress, datetime] | None = None
+    own: frozenset[IPv4Address] = frozenset()
+    own_macs: Mapping[str, str] = field(default_factory=dict)
+
+    def is_own(self, address: IPv4Address | None) -> bool:
+        """Whether an address is the appliance's, on whichever of its networks."""
+        return address == self.address or address in self.own
 
     @property
     def gives_addresses(self) -> bool:
@@ -349,6 +376,11 @@ class Case:
     def relay(self) -> str:
         """The address of the relay that its last questions came by, empty where they came without."""
         return next((found for each in reversed(of(self.last, Stage.DISCOVER)) if (found := text(each, "relay"))), "")
+
+    def is_unheard(self, stops: Stops) -> bool:
+        """Whether a fault of the appliance keeps what this very machine asks from us: it asked, and nothing of it was heard since."""
+        asked_at = stops.unheard.get(self.mac) if self.mac is not None else None
+        return asked_at is not None and all(ended_at(each) < asked_at for each in self.sightings)
 
     @property
     def worker_heard(self) -> datetime | None:

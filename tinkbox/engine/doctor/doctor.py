@@ -19,6 +19,7 @@ from tinkbox.engine.doctor.rules.appliance import (
     image_damaged,
     interface_down,
     interface_gone,
+    interface_is_port,
     interface_recreated,
     memory_low,
     no_carrier,
@@ -47,7 +48,10 @@ from tinkbox.engine.doctor.rules.host import (
     leads_elsewhere,
     mtu_small,
     netmask_changed,
+    no_route,
     other_appliance,
+    reserved_here,
+    same_network,
 )
 from tinkbox.engine.doctor.rules.kernel import (
     disk_errors,
@@ -89,6 +93,7 @@ from tinkbox.engine.doctor.rules.network import (
     sent_elsewhere,
     spanning_tree,
     too_many_unknown,
+    wrong_neighbour,
 )
 from tinkbox.engine.doctor.rules.pairing import management_controller, same_mac, wrong_mac
 from tinkbox.engine.doctor.rules.permission import (
@@ -142,7 +147,7 @@ class Rule:
     One that is `vague` says only that something is wrong: it is silent where another rule `explains` it.  One that is `explained_by`
     others looks at what follows from what they find: it is silent where one of them found something as grave.  One `of_work` looks at
     the workflow alone (`Case.work`), and is asked where a workflow is looked at without the boots of its machine.  One `of_boot`
-    is about the way to the worker: while that is in touch, what it finds is suspect at most.  One that is `by_syslog` rests on syslog alone,
+    is about the way to the worker, or about what runs where it does not: while that is in touch, what it finds is suspect at most.  One that is `by_syslog` rests on syslog alone,
     which any host can send in the machine's name: until the worker falls silent or reports the same, what it finds is suspect at most,
     and its cause says whose word it is.  Of both kinds that stays suspect for ever that the worker was heard of long afterwards.
 
@@ -170,14 +175,18 @@ RULES: Sequence[Rule] = (
     Rule("InterfaceGone", "a provisioning interface that the host has no more", interface_gone),
     Rule("InterfaceRecreated", "a provisioning interface that was created anew", interface_recreated),
     Rule("InterfaceDown", "a provisioning interface that is switched off", interface_down),
+    Rule("InterfaceIsPort", "a provisioning interface that is a port of a bridge or bond", interface_is_port),
     Rule("AddressMissing", "a provisioning interface without our address", address_missing),
     Rule("NetmaskChanged", "a provisioning interface that leads to a part of our network only", netmask_changed),
     Rule("AddressTaken", "another host with the appliance's own address", address_taken),
+    Rule("ReservedHere", "an address that is reserved for a machine, and that this host itself has", reserved_here),
+    Rule("SameNetwork", "two provisioning interfaces that are plugged into one network", same_network),
     Rule("LeadsElsewhere", "a route that leads to machines by another interface", leads_elsewhere),
+    Rule("NoRoute", "a network behind a relay to which this host has no route", no_route),
     Rule("RepliesRefused", "replies that this host does not let out", replies_refused),
     Rule("PortShut", "this host's own firewall", port_shut),
     Rule("PortTaken", "a port of ours that this host diverts to elsewhere", port_taken),
-    Rule("PortUnheard", "packets that this host drops before we get them", port_unheard),
+    Rule("PortUnheard", "packets that this host drops before we get them", port_unheard, of_boot=True),
     Rule("DatabaseGone", "a database whose file was deleted or replaced while it is open", database_gone),
     Rule("DatabaseDamaged", "a database whose pages do not fit together", database_damaged),
     Rule("FileSizeLimited", "a limit on what tinkbox's process writes", file_size_limited, of_run=True),
@@ -224,7 +233,7 @@ RULES: Sequence[Rule] = (
     Rule("NoAddress", "no address to give", no_address, of_boot=True),
     Rule(
         "TicketRefused",
-        "a boot ticket that was used twice, or by another host; a TPM that is missing or another",
+        "a boot ticket that was used twice, or by another host, or cannot be read; a TPM that is missing or another",
         ticket_refused,
     ),
     Rule(
@@ -245,9 +254,16 @@ RULES: Sequence[Rule] = (
         symptom_of=frozenset({Duty.OSIE}),
     ),
     Rule(
+        "WrongNeighbour",
+        "another MAC for the machine's address that stands in this host's ARP table for good",
+        wrong_neighbour,
+        of_boot=True,
+    ),
+    Rule(
         "TransferStopped",
         "TFTP that ends after block n",
         transfer_stopped,
+        explained_by=frozenset({"WrongNeighbour"}),
         of_boot=True,
         symptom_of=frozenset({Duty.TFTP}),
     ),
@@ -274,7 +290,13 @@ RULES: Sequence[Rule] = (
     Rule("MissingFirmware", "a card that lacks firmware", missing_firmware),
     Rule("ManagementController", "a machine that is registered with its controller's MAC", management_controller),
     Rule("RunsItsOwnSystem", "a machine that is waited for, and boots its disk", runs_its_own_system),
-    Rule("CloudInitFailed", "an installed system whose cloud-init failed", cloud_init_failed, of_run=True),
+    Rule(
+        "CloudInitFailed",
+        "an installed system whose cloud-init failed",
+        cloud_init_failed,
+        of_boot=True,
+        of_run=True,
+    ),
     Rule("UserDataByAddress", "user-data that an address alone does not get", user_data_by_address),
     Rule("MetadataRefused", "a metadata token that another machine shows", metadata_refused),
     Rule("NameServerAway", "a name server of a document that does not answer, or none", name_server_away, of_work=True),
@@ -286,7 +308,7 @@ RULES: Sequence[Rule] = (
         workflow_failed,
         of_work=True,
         explains=False,
-        symptom_of=frozenset({Duty.REGISTRY}),
+        symptom_of=frozenset({Duty.REGISTRY, Duty.ENGINE}),
     ),
     Rule(
         "OutOfMemory",
@@ -354,6 +376,8 @@ RULES: Sequence[Rule] = (
         "a bridge of this host with a static entry for a machine that stands still",
         sent_elsewhere,
         of_boot=True,
+        explains=False,
+        says_least=True,
     ),
     Rule("AsksInVlan", "a machine whose questions come in tagged for a VLAN", asks_in_vlan),
     Rule(

@@ -6,9 +6,11 @@ from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator,
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from ipaddress import IPv4Address
+from itertools import islice
 
 from tinkbox.engine.doctor.case import (
     FORGEABLE,
+    MOST_NAMED,
     Case,
     Duty,
     Fault,
@@ -18,7 +20,9 @@ from tinkbox.engine.doctor.case import (
     OsieSize,
     Work,
     held_back,
+    moment,
     of,
+    some,
     text,
 )
 from tinkbox.engine.doctor.doctor import diagnose, faults, first_line, reading_order, work_rules
@@ -32,23 +36,27 @@ from tinkbox.engine.doctor.surveys import Surveys
 from tinkbox.engine.doctor.waiting import IN_TOUCH
 from tinkbox.engine.doctor.work_in_hand import WorkInHand
 from tinkbox.engine.machines.boot_history import Seen
+from tinkbox.engine.machines.boot_plan import barred_reason
 from tinkbox.engine.machines.machines import Machines
+from tinkbox.engine.timeline.sighting_rules import ended_at
 from tinkbox.engine.timeline.stalls import stalled
+from tinkbox.engine.timeline.syslog import LINES_PER_SECOND
 from tinkbox.engine.turns import Turns
 from tinkbox.engine.workflows.journals import LostWork
+from tinkbox.engine.workflows.obstacles import boot_obstacles
 from tinkbox.model import machine_keys
 from tinkbox.model.access import OPERATOR
 from tinkbox.model.boot import Stage
 from tinkbox.model.diagnosis import Diagnosis, Gravity, Heard, Rival
 from tinkbox.model.disk_usage import DiskUsage
-from tinkbox.model.errors import Conflict, NotFound, Refusal, Unavailable
+from tinkbox.model.errors import Conflict, Invalid, NotFound, Refusal, Unavailable
 from tinkbox.model.firmware_traits import FirmwareTraits
 from tinkbox.model.hardware import Interface, MacAddress, is_mac, primary
 from tinkbox.model.inventory import Inventory
-from tinkbox.model.leases import Claimant, Lease, Subnet
+from tinkbox.model.leases import GIVES_ADDRESSES, Claimant, Lease, Subnet
 from tinkbox.model.limits import Standing
 from tinkbox.model.sightings import Sighting
-from tinkbox.model.text import counted, one_line, quoted, shortened
+from tinkbox.model.text import counted, machines_named, natural, one_line, quoted, shortened
 from tinkbox.model.vitals import Vitals
 from tinkbox.model.workflow import BEGUN, FINAL, State
 
@@ -84,7 +92,24 @@ _TROUBLE = frozenset(
         Stage.PARKED,
     }
 )
-_BEFORE_SCRIPT = (Stage.DISCOVER, Stage.OFFERED, Stage.REQUESTED, Stage.LEASED, Stage.LOADER_REQUESTED, Stage.LOADER)
+_LOADING = (Stage.LOADER_REQUESTED, Stage.LOADER)
+_BEFORE_SCRIPT = (Stage.DISCOVER, Stage.OFFERED, Stage.REQUESTED, Stage.LEASED, *_LOADING)
+_ADDRESSED = frozenset(
+    {
+        Stage.REQUESTED,
+        Stage.OTHER_SERVER,
+        Stage.BOOT_SERVER,
+        Stage.LOADER_REQUESTED,
+        Stage.LOADER,
+        Stage.SCRIPT,
+        Stage.DISCOVERY,
+        Stage.SUPPLIED,
+        Stage.OWN_BOOT,
+        Stage.LOCAL_DISK,
+        Stage.KERNEL,
+        Stage.RAMDISK,
+    }
+)
 # What a doctor's rule may tell of although the boot went on, and is so seldom that each such timeline is read.
 _STAYS = frozenset(
     {
@@ -107,7 +132,8 @@ _OF_WORK = frozenset(each.name for each in work_rules())
 class Premises:
     """Where the appliance stands: its address, since when it serves, its networks, how it gives addresses.
 
-    `discovers` tells that machines that nobody knows boot to tell what they are, `osie` is the folder of OSIEs.
+    `discovers` tells that machines that nobody knows boot to tell what they are, `osie` is the folder of OSIEs.  `own` are the addresses on
+    all networks, `address` that on the first one.
     """
 
     address: IPv4Address
@@ -116,6 +142,7 @@ class Premises:
     subnets: tuple[Subnet, ...] = ()
     discovers: bool = False
     osie: str = "osie"
+    own: frozenset[IPv4Address] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -219,6 +246,7 @@ class Examiner:
         self._clear: dict[MacAddress, Sighting] = {}  # what was seen last of those of which nothing is to be read
         self._heard: tuple[Rival, ...] | None = None  # when the network was asked last
         self._question: NetworkQuestion | None = None
+        self._unoffered: datetime | None = premises.since  # since when no server offered us an address; None: one did
         self._deaf_at: datetime | None = None  # when a fault that kept DHCP from machines was found last
         # Since when each fault of the appliance is found, by rule and subject; None: perhaps since before the start.
         self._found_since: dict[tuple[str, str], datetime | None] = {}
@@ -323,7 +351,8 @@ class Examiner:
         base = replace(general, rivals=None, limits=())
         works = await self._work.under_way()
         by_mac = {each.machine: each for each in works if each.machine is not None and not each.before}
-        troubled = self._troubled(by_mac, {each.mac for each in vitals.tagged})
+        asked_in_vain = {each.mac for each in vitals.tagged} | {mac for each in vitals.unheard for mac in each.macs}
+        troubled = self._troubled(by_mac, asked_in_vain, {each.architecture for each in base.osie})
         found = await self._looked_at(troubled, base, by_mac, vitals)
         covered = {by_mac[mac].id for mac, look in self._looked.items() if mac in by_mac and not look.is_due}
         rules = work_rules()
@@ -334,12 +363,22 @@ class Examiner:
                 await asyncio.sleep(0)
         return found
 
+    @property
+    def has_asked(self) -> bool:
+        """Whether the network was asked for other DHCP servers since the start, on all interfaces or with an answer, whoever wanted that."""
+        return self._question is not None
+
     async def listen(self) -> None:
         """Ask for other DHCP servers, which takes seconds, and keep who answered for the rounds."""
         await self._rivals()
 
-    def _troubled(self, works: Mapping[MacAddress, Work], tagged: Collection[MacAddress]) -> list[MacAddress]:
-        """The machines of which more is to be read: what was seen of their boot or found of them, or the silence of their workers, says so."""
+    def _troubled(
+        self, works: Mapping[MacAddress, Work], asked_in_vain: Collection[MacAddress], osie: Collection[str]
+    ) -> list[MacAddress]:
+        """The machines of which more is to be read: what was seen of their boot or found of them, their document, or the silence of their workers, says so.
+
+        `osie` are the architectures of the OSIEs that there are.
+        """
         now = self._clock()
         found: list[MacAddress] = []
         clear: dict[MacAddress, Sighting] = {}
@@ -350,7 +389,9 @@ class Examiner:
             silent_at_disk = each.stage is Stage.LOCAL_DISK and now - each.at > DISK_BOOTS_WITHIN
             # Whatever came afterwards: what was found stands until it is not found any more.
             was_found = each.mac in self._looked and self._looked[each.mac].lasts
-            if each.stage in _TROUBLE or silent_at_disk or was_found or stalled(each, now):
+            # Where another server gives addresses, an unknown machine may fetch its boot loader again and again, and never stand still.
+            loads = each.stage in _LOADING and not self._machines.known.knows(each.mac) and self._is_led_here
+            if each.stage in _TROUBLE or silent_at_disk or was_found or loads or stalled(each, now):
                 found.append(each.mac)
                 continue
             before = self._clear.get(each.mac)
@@ -368,12 +409,28 @@ class Examiner:
             silent = silent_since(work, self._premises.since, now) is not None
             seen = self._seen_since(work)
             unseen = bool(work.waits) and now - work.created_at > WAITS_LONG and not seen
-            strays = bool(work.waits) and (mac in tagged or is_called_controller(self._machines.timeline.newest(mac)))
+            strays = bool(work.waits) and (
+                mac in asked_in_vain or is_called_controller(self._machines.timeline.newest(mac))
+            )
             # Boots that begin again and again never stand still.
             lingers = bool(work.waits) and seen and now - work.created_at > BOOTS_WITHIN and self._is_before_script(mac)
-            if silent or unseen or strays or lingers or self._work.warned(work):
+            if silent or unseen or strays or lingers or self._work.warned(work) or self._cannot_boot(work, osie):
                 found.append(mac)
         return list(dict.fromkeys(found))
+
+    def _cannot_boot(self, work: Work, osie: Collection[str]) -> bool:
+        """Whether the document of a workflow's machine alone says that it cannot boot for that, as `workflow create` tells."""
+        record = self._machines.known.get(work.hardware_id)
+        if record is None or not work.waits:
+            return False
+        # That there is no OSIE at all is said of the appliance.
+        built = osie or {each.architecture for each in record.hardware.interfaces}
+        return any(boot_obstacles([record.hardware], built, self._machines.known.key))
+
+    @property
+    def _is_led_here(self) -> bool:
+        """Whether another server gives machines their addresses, and we the rest."""
+        return self._premises.mode not in GIVES_ADDRESSES
 
     def _is_before_script(self, mac: MacAddress) -> bool:
         """Whether a machine boots, and has not come to its boot script."""
@@ -497,7 +554,7 @@ class Examiner:
                 _APPLIANCE,
                 *(["other DHCP servers"] if not unasked else []),
             ),
-            unexamined=(*_unasked(unasked), _REST),
+            unexamined=(*_unasked(unasked), *self._unheard(macs), _REST),
             appliance=await self._of_appliance(rivals, vitals, found),
         )
 
@@ -506,6 +563,7 @@ class Examiner:
         vitals = await self._vitals()
         general = self._general(rivals, vitals, surveyed=False)
         machines, found, work = await self._of_workflow(key, general, vitals)
+        others = await self._work.others_called(key, work.id) if key not in (work.id, "") and key == work.name else []
         return Examination(
             at=self._clock(),
             mode=self._premises.mode,
@@ -522,7 +580,12 @@ class Examiner:
                 _APPLIANCE,
                 *(["other DHCP servers"] if not unasked else []),
             ),
-            unexamined=(*_unasked(unasked), _REST),
+            unexamined=(
+                *_unasked(unasked),
+                *self._unheard(self._machines.known.macs_of([work.hardware_id])),
+                *_namesakes(key, others),
+                _REST,
+            ),
             appliance=await self._of_appliance(rivals, vitals, found),
         )
 
@@ -607,11 +670,23 @@ class Examiner:
         known = self._machines.known
         looked_at = {known.holder(each) for each in macs or ()}
         left = sum(each.retired is None and each.hardware.id not in looked_at for each in known.all())
-        found = [*_unasked(unasked), *unmeasured.items()]
+        found = [*_unasked(unasked), *unmeasured.items(), *self._unheard(macs or ())]
         if left and macs is not None:
             them = "it" if left == 1 else "them"
             found.append((counted(left, "other machine"), f"never seen or not for a day, and no workflow needs {them}"))
         return tuple(found)
+
+    def _unheard(self, macs: Iterable[MacAddress]) -> Iterator[tuple[str, str]]:
+        """What machines with these MACs said by syslog and nobody read, as it was dropped, with why."""
+        lost = {mac: told for mac in macs if (told := self._seen.lost_lines(mac)) is not None}
+        if lost:
+            lines = sum(each.lines for each in lost.values())
+            names = sorted({self.name_of(mac) or mac for mac in lost}, key=natural)
+            since, newest = min(each.since for each in lost.values()), max(each.newest for each in lost.values())
+            yield (
+                f"{counted(lines, 'line')} of syslog of {machines_named(names)}",
+                f"they came faster than {LINES_PER_SECOND:.0f} a second and were dropped, the first at {moment(since)}, the last at {moment(newest)}",
+            )
 
     async def _others(self, *, listens: bool) -> tuple[tuple[Rival, ...] | None, str]:
         """The other DHCP servers, and why they are not known."""
@@ -631,6 +706,7 @@ class Examiner:
         offered = any(each.offered is not None for each in heard.rivals)
         if offered or not heard.unasked:
             self._question = NetworkQuestion(at=begun, answered=bool(heard.rivals), offered=offered)
+            self._unoffered = None if offered else self._unoffered or begun
         return self._heard, heard.unasked
 
     async def _noteworthy(self, lost: Iterable[str], waited_for: Iterable[str]) -> list[MacAddress]:
@@ -650,22 +726,27 @@ class Examiner:
 
     def _general(self, rivals: tuple[Rival, ...] | None, vitals: Vitals, *, surveyed: bool) -> Case:
         """The appliance's own case: what is the same for all machines, with the faults that `vitals` show."""
-        premises, osie_trouble = self._premises, ""
+        premises, osie_trouble, is_served = self._premises, "", False
         try:
             osie = tuple(self._osie())
         except Refusal as refusal:
-            osie, osie_trouble = (), str(refusal)
+            # What machines are sent is not looked for in a description.
+            osie, osie_trouble, is_served = (), str(refusal), isinstance(refusal, Invalid)
         limits, claimants = tuple(each for each in self._limits() if each.notable), tuple(self._claimants())
+        addressed = self._addressed()
         general = Case(
             now=self._clock(),
             since=premises.since,
             address=premises.address,
+            own=premises.own,
+            own_macs=_own_macs(vitals),
             mode=premises.mode,
             subnets=premises.subnets,
             discovers=premises.discovers,
             rivals=rivals,
             osie=osie,
             osie_trouble=osie_trouble,
+            osie_served=is_served,
             osie_folder=premises.osie,
             osie_gone=self._osie_gone(),
             osie_fetched=self._machines.timeline.kernel_fetched if not osie else None,
@@ -675,14 +756,32 @@ class Examiner:
             tagged=vitals.tagged,
             unnoted=self._machines.timeline.unnoted(),
             question=self._question,
+            addressed=addressed,
             hosts=self._hosts(
-                (*_shown(rivals or (), vitals), *(each.mac for each in claimants), *_holders(limits)),
+                (
+                    *_shown(rivals or (), vitals),
+                    *(each.mac for each in claimants),
+                    *_holders(limits),
+                    *(addressed or ())[:1],
+                ),
             ),
         )
         found = self._dated(faults(replace(general, vitals=vitals)))
         if any(Duty.DHCP in each.stops.duties for each in found):
             self._deaf_at = general.now
         return replace(general, faults=found, deaf_at=self._deaf_at)
+
+    def _addressed(self) -> tuple[MacAddress, datetime] | None:
+        """The machine that was seen last with an address of another server, of late and while no server offered us one, and when."""
+        now = self._clock()
+        if self._premises.mode in GIVES_ADDRESSES or self._unoffered is None:
+            return None
+        timeline, since = self._machines.timeline, max(self._unoffered, now - RECENT)
+        for each in timeline.machines():
+            at = timeline.last(each.mac, _has_address) if ended_at(each) >= since else None
+            if at is not None and at >= since:
+                return each.mac, at
+        return None
 
     def _dated(self, found: Sequence[Fault]) -> tuple[Fault, ...]:
         """The appliance's faults, each with since when it is found where it does not tell since when it lasts."""
@@ -705,7 +804,7 @@ class Examiner:
     ) -> Case:
         """A machine's case; `work` is what it works on, `vitals` are the appliance's, for what may keep its worker silent."""
         booted = await self._booted(general, mac, lost, waited_for)
-        case = self._presence.with_bridge(await self._presence.with_relay(booted))
+        case = self._presence.with_bridge(await self._presence.with_relay(await self._presence.with_conflict(booted)))
         if work is None:
             return case
         case = replace(case, work=await self._with_surroundings(work))
@@ -745,6 +844,7 @@ class Examiner:
             ticket=known.ticket,
             waited_since=waited_for.get(hardware_id),
             heard_at=heard_at,
+            barred=barred_reason(known.hardware, ticket=known.ticket),
             lent=self._lent(interface, mac),
             near=self._pairing.unknown(case, known, heard_at, waited_for.get(hardware_id)),
             left=facts is not None and facts.left,
@@ -792,6 +892,11 @@ def _standing(work: Work | None) -> tuple[str, str, State] | None:
     return (work.id, work.action, work.action_state) if work is not None else None
 
 
+def _has_address(seen: Sighting) -> bool:
+    """Whether a machine must have an address to be seen so."""
+    return seen.stage in _ADDRESSED
+
+
 def _stays(seen: Sighting) -> bool:
     """Whether a doctor's rule may tell of it although the boot went on."""
     return seen.stage in _STAYS or (seen.stage is Stage.METADATA and bool(text(seen, "refused")))
@@ -813,18 +918,34 @@ def _sorted(found: Iterable[Diagnosis]) -> tuple[Diagnosis, ...]:
 
 
 def _shown(rivals: Iterable[Rival], vitals: Vitals) -> Iterator[str]:
-    """The MACs and addresses by which other servers, other appliances and holders of our addresses show themselves."""
+    """The MACs and addresses by which other servers, other appliances, holders of our addresses and those whom we do not hear show themselves."""
     for each in rivals:
         yield from (each.mac, str(each.server))
     if vitals.host is not None:
         yield from (each.mac for each in vitals.host.taken)
         yield from (each.mac for each in vitals.host.appliances)
+        yield from (str(each.address) for each in vitals.host.held)
+    for unheard in vitals.unheard:
+        yield from islice(unheard.macs, MOST_NAMED)
+
+
+def _own_macs(vitals: Vitals) -> Mapping[str, str]:
+    links = vitals.host.links if vitals.host is not None else ()
+    return {each.mac: each.interface for each in links if each.mac is not None}
 
 
 def _holders(limits: Iterable[Standing]) -> Iterator[str]:
     """Who is held back."""
     for each in limits:
         yield from (one.holder for one in each.held_back)
+
+
+def _namesakes(name: str, others: Sequence[tuple[str, State]]) -> tuple[tuple[str, str], ...]:
+    """The other workflows that have the name by which one was asked for, the newest first."""
+    if not others:
+        return ()
+    named = some([f"{identity[:8]}, {state}" for identity, state in others])
+    return ((f"{counted(len(others), 'other workflow')} called {quoted(name)}", f"only the newest is; {named}"),)
 
 
 def _unasked(why: str) -> tuple[tuple[str, str], ...]:

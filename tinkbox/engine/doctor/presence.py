@@ -11,7 +11,7 @@ from typing import Final
 
 from tinkbox.engine.doctor.case import Case, Way, Work, of, text
 from tinkbox.engine.doctor.rules.document import misses_way, refused_at
-from tinkbox.engine.doctor.rules.network import unheard_relay
+from tinkbox.engine.doctor.rules.network import declined_address, hears_nothing, unheard_relay
 from tinkbox.engine.doctor.rules.silence import silent_since
 from tinkbox.engine.timeline.stalls import stalled
 from tinkbox.model.boot import Stage
@@ -28,8 +28,6 @@ MOST_BESIDE: Final = 20
 # A survey of many failed workflows takes no longer than for these addresses, each asked once in a while.
 NEIGHBOURS: Final = 16
 NEIGHBOURS_KEPT: Final = timedelta(minutes=1)
-# Where a machine stands that hears what is sent to all, and nothing that is sent to it alone.
-_HEARS_NOTHING: Final = (Stage.OFFERED, Stage.REQUESTED, Stage.LEASED, Stage.LOADER_REQUESTED, Stage.LOADER_FAILED)
 MOST_NAME_SERVERS: Final = 3  # as the C library takes (resolv.conf(5))
 _Question = Callable[[IPv4Address], Awaitable[bool | None]]
 
@@ -52,7 +50,8 @@ class Presence:
 
     Each takes up to a second, and answers None where nobody can be asked.  `forwards` tells of an own address whether what comes in there for
     others is passed on, and None of every other address.  `static_port` names the bridge of this host that has a static entry for a MAC,
-    and the port there; both are empty where none has.  `listening_at` has the addresses at which a port is listened on that was asked for at
+    and the port there; both are empty where none has.  `static_neighbour` tells of an address on which interface of this host an entry stands
+    for it that no ARP changes, and the MAC in it; None where none does.  `listening_at` has the addresses at which a port is listened on that was asked for at
     an own address, and None of every other address.
     """
 
@@ -64,12 +63,14 @@ class Presence:
         ask_relay: Callable[[IPv4Address], Awaitable[bool | None]],
         forwards: Callable[[IPv4Address], bool | None],
         static_port: Callable[[MacAddress], tuple[str, str]],
+        static_neighbour: Callable[[IPv4Address], tuple[str, MacAddress] | None],
         listening_at: Callable[[IPv4Address, int], frozenset[IPv4Address | IPv6Address] | None],
         clock: Callable[[], datetime],
     ) -> None:
         self._ask = ask
         self._forwards = forwards
         self._static_port = static_port
+        self._static_neighbour = static_neighbour
         self._listening_at = listening_at
         self._ask_anybody = ask_anybody
         self._ask_relay = ask_relay
@@ -128,12 +129,32 @@ class Presence:
         relay = unheard_relay(case)
         return replace(case, relay_answers=await self._once(self._ask_relay, relay)) if relay is not None else case
 
-    def with_bridge(self, case: Case) -> Case:
-        """The case of a machine that stands still with its address, with where bridges of this host send what is for it."""
-        stands = case.mac is not None and case.last and case.last[-1].stage in _HEARS_NOTHING
-        if not stands or case.mac is None or not stalled(case.last[-1], case.now):
+    async def with_conflict(self, case: Case) -> Case:
+        """The case of a machine in whose name an address was given back as in use, with whether another host answers there."""
+        address = declined_address(case)
+        if address is None or case.mac is None:
             return case
-        return replace(case, static_port=self._static_port(case.mac))
+        found = await self._once(self._ask_anybody, address)
+        if found and await self.answers(case.mac, address) is not False:
+            found = None  # it may be the machine itself
+        return replace(case, conflict=found)
+
+    def with_bridge(self, case: Case) -> Case:
+        """The case of a machine that stands still and seems to hear nothing, with where this host and its bridges send what is for it."""
+        mac = case.mac
+        if mac is None or not hears_nothing(case):
+            return case
+        stands = bool(stalled(case.last[-1], case.now))
+        if stands or case.last[-1].stage is Stage.LOADER_FAILED:
+            case = replace(case, static_neighbour=self._other_neighbour(mac, _address(case)))
+        return replace(case, static_port=self._static_port(mac)) if stands else case
+
+    def _other_neighbour(
+        self, mac: MacAddress, address: IPv4Address | None
+    ) -> tuple[IPv4Address, str, MacAddress] | None:
+        """Where this host sends what is for a machine's address, if an entry of its ARP table says so that names another MAC."""
+        entry = self._static_neighbour(address) if address is not None else None
+        return (address, *entry) if address is not None and entry is not None and entry[1] != mac else None
 
     async def _once(self, ask: _Question, address: IPv4Address) -> bool | None:
         """What one is told who asks this now, or was told lately."""
@@ -195,4 +216,6 @@ def _trouble(attachment: Attachment) -> str:
         return "is gone"
     if not attachment.up:
         return "is down"
+    if attachment.master:
+        return f"is a port of {attachment.master}"
     return "has no link" if attachment.carrier is False else ""

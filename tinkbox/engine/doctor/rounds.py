@@ -22,6 +22,7 @@ from tinkbox.engine.wakeups import CHANGES, Wakeups
 from tinkbox.model.condition_events import BEGAN, OVER, Identity, Lasting, began, came_and_went, over, recalled
 from tinkbox.model.diagnosis import Diagnosis, Gravity
 from tinkbox.model.errors import Refusal
+from tinkbox.model.leases import GIVES_ADDRESSES
 from tinkbox.model.text import one_line, shortened
 from tinkbox.store.database import Store, Tables
 
@@ -53,7 +54,8 @@ _FIGURE: Final = re.compile(
 _Event = tuple[datetime, str, Mapping[str, object]]
 
 
-# What they tell rests on listening, of which the first time comes later than that.
+MODE: Final = "mode"  # of `Lasting.told`: the `dhcp.mode` in which it was found
+# What they tell rests on asking the network, of which the first time comes later than that, and what to do on `dhcp.mode`.
 _HEARD: Final = frozenset({"OtherServer", "OtherBootServer", "NobodyGivesAddresses", "NotDirectedHere"})
 
 
@@ -103,7 +105,8 @@ class _Over:
 class Rounds:
     """Two parts.  `examine` tells what is wrong now, machines and workflows included; `listen` asks for other DHCP servers.
 
-    Until it is `ready`, some of the appliance was not examined since it started: what lasted before lasts.
+    Until it is `ready`, some of the appliance was not examined since it started: what lasted before lasts.  `asked` tells whether the
+    network was asked for other DHCP servers since then, by whomever; `mode` is `dhcp.mode`.
     """
 
     def __init__(
@@ -114,6 +117,8 @@ class Rounds:
         wakeups: Wakeups,
         clock: Callable[[], datetime],
         ready: Callable[[], bool] = lambda: True,
+        asked: Callable[[], bool] = lambda: False,
+        mode: str = "",
     ) -> None:
         self._examine = examine
         self._listen = listen
@@ -122,6 +127,8 @@ class Rounds:
         self._clock = clock
         self._kept: dict[Identity, _Kept] = {}
         self._ready = ready
+        self._asked = asked
+        self._mode = mode
         self._is_recalled = False  # what lasted in the life before was read
         self._has_listened = False
         self._over: dict[Identity, _Over] = {}
@@ -281,7 +288,7 @@ class Rounds:
             patience, times = min(LONGEST_GONE, relapsed.patience * 2), relapsed.came_back + 1
             kept = replace(kept, patience=patience, came_back=times, first=relapsed.first)
         if _is_own(found):
-            kept = replace(kept, told=began(found, identity[3]))
+            kept = replace(kept, told={**began(found, identity[3]), MODE: self._mode})
             cause = " ".join(filter(None, (found.cause, kept.before)))
             _log.warning(
                 "%s %s began: %s What to do: %s", found.gravity, found.rule, cause, found.remedy,
@@ -298,7 +305,8 @@ class Rounds:
 
     def _waits(self, kept: _Kept) -> bool:
         """Whether it cannot be known yet that it is over."""
-        return kept.recalled and not (self._ready() and (self._has_listened or kept.found.rule not in _HEARD))
+        was_asked = kept.found.rule not in _HEARD or self._has_listened or self._asked()
+        return kept.recalled and not (self._ready() and was_asked)
 
     def _miss(self, identity: Identity, now: datetime) -> None:
         if self._waits(self._kept[identity]):
@@ -367,12 +375,19 @@ class Rounds:
         for identity, lasting in stored.items():
             if before := self._kept.get(identity):
                 self._kept[identity] = replace(before, since=lasting.since, first=lasting.since)
+            elif lasting.told and identity[0] in _HEARD and not self._is_of_mode(lasting):
+                self._end(identity, _recalled(lasting, now), now)
             elif lasting.told:
                 self._kept[identity] = _recalled(lasting, now)
             else:
                 earlier[identity] = lasting
         self._earlier = earlier
         self._show()
+
+    def _is_of_mode(self, lasting: Lasting) -> bool:
+        """Whether a condition was found in the mode of today, or in one in which machines have their addresses of the same."""
+        before = str(lasting.told.get(MODE, self._mode))
+        return before == self._mode or {before, self._mode} <= {*GIVES_ADDRESSES}
 
     async def _save(self) -> None:
         """Keep what lasts, and the events; what the store does not take now, for the disk is full, it is given again."""
@@ -416,7 +431,8 @@ def _recalled(lasting: Lasting, now: datetime) -> _Kept:
         found=found,
         since=lasting.since,
         seen=now,
-        patience=AFTER_START,
+        # The answer of a network that was asked tells it at once.
+        patience=GONE if found.rule in _HEARD else AFTER_START,
         recalled=True,
         first=lasting.since,
         told=lasting.told,

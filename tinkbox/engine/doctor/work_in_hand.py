@@ -19,7 +19,7 @@ from tinkbox.engine.machines.machines import Machines, MachineStatus
 from tinkbox.engine.templates.wanted_images import wanted_images
 from tinkbox.engine.timeline.syslog import Syslog
 from tinkbox.engine.workflows.missing_images import missing_images
-from tinkbox.engine.workflows.retries import overtaken_on
+from tinkbox.engine.workflows.retries import changed_since, create_command, overtaken_on
 from tinkbox.engine.workflows.workflows import find_workflow
 from tinkbox.model import keys
 from tinkbox.model.conditions import explanation
@@ -122,6 +122,11 @@ class WorkInHand:
         """The ids of the workflows that have a key as their id or their name."""
         return [each.id for each in await self._store.read(lambda tables: keys.exactly(tables.workflows, key))]
 
+    async def others_called(self, name: str, but: str) -> list[tuple[str, State]]:
+        """The ids of the other workflows of this name with their states, the newest first."""
+        so_called = await self._store.read(lambda tables: tables.workflows.called(name))
+        return [each for each in reversed(so_called) if each[0] != but]
+
     async def beginning(self, key: str) -> list[str]:
         """The ids of the workflows that begin with a key."""
         return [each.id for each in await self._store.read(lambda tables: keys.beginning(tables.workflows, key))]
@@ -190,15 +195,16 @@ class WorkInHand:
             Mapping[str, Sequence[ServiceStatus]],
             dict[str, str | None],
             dict[str, str],
-            dict[str, str],
+            dict[str, tuple[str, str]],
         ]:
             flows = tables.workflows.listed(ids)
             left = [each for each in flows if each.state not in FINAL]
             first = {worker: tables.queues.next_for(worker) for worker in {*map(_worker, left)} - {""}}
             others = [each for each in first.values() if each and each not in {one.id for one in left}]
             names = {each.id: _told(each) for each in (*left, *tables.workflows.listed(others))}
-            late = {each.id: self._overtaken(tables, each) for each in flows if each.state in _BAD}
-            return flows, tables.services.of([each.id for each in left]), first, names, late
+            late = {each.id: self._not_as_before(tables, each) for each in flows if each.state in _BAD}
+            lacking = [each.id for each in flows if each.state not in FINAL or each.service]
+            return flows, tables.services.of(lacking), first, names, late
 
         flows, services, first, names, late = await self._store.read(question)
         found = []
@@ -208,8 +214,10 @@ class WorkInHand:
             work = await self._work(flow, services.get(flow.id, ()), before)
             if flow.at is not None and flow.at.state is State.PENDING and flow.state not in FINAL:
                 work = replace(work, images=self._missing([flow.at]))
-            if overtaken := late.get(flow.id, ""):
+            overtaken, changed = late.get(flow.id, ("", ""))
+            if overtaken:
                 work = replace(work, overtaken=overtaken, hint="" if RETRY in work.hint else work.hint)
+            work = replace(work, changed=changed)
             found.append(work)
         return found
 
@@ -223,11 +231,13 @@ class WorkInHand:
             for each in works
         ]
 
-    def _overtaken(self, tables: Tables, flow: ListedWorkflow) -> str:
-        """Why a workflow that is over is not retried, as its machine is another one's by now; empty: it may be."""
+    def _not_as_before(self, tables: Tables, flow: ListedWorkflow) -> tuple[str, str]:
+        """(why a workflow that is over is not retried, as its machine is another one's by now; that its template was changed), or empty."""
         worker = _worker(flow)
-        name = self._machines.known.name(worker) or worker
-        return overtaken_on(tables, flow.id, worker, flow.template_name, name) if worker else ""
+        record = self._machines.known.get(worker)
+        machine = record.hardware if record is not None else None
+        again = create_command(flow.template_name, flow.devices, machine)
+        return overtaken_on(tables, flow.id, worker, again) if worker else "", changed_since(tables, flow, machine)
 
     def _before(self, flow: ListedWorkflow, first: str | None) -> tuple[str, str] | None:
         other = self._kept.get(first or "")
@@ -268,6 +278,7 @@ class WorkInHand:
                 work,
                 machine=self._machines.progress.seen_last(machine.hardware),
                 called=called(machine.hardware),
+                parked=machine.parked,
                 contact=machine.last_contact,
                 engine_away=self._machines.progress.engine_away_since(machine.hardware.id),
                 other_version=version
@@ -275,7 +286,8 @@ class WorkInHand:
                 else "",
             )
         if flow.state in FINAL:
-            return _ended(work, flow)
+            host = next((self._awaited(each).host for each in services if each.service.spec.name == flow.service), "")
+            return replace(_ended(work, flow), service_host=host)
         held = at is not None and at.held_at is not None
         if at is not None and (at.state is State.PENDING or held) and flow.state is not State.STOPPING:
             waits = waits_for(

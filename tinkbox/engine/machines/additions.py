@@ -96,7 +96,14 @@ class Additions:
         """The addresses of a network that no machine has, the lowest first, but those `without`; raises Unavailable at their end."""
         now = self._clock()
         leased = [each.address for each in tables.leases.all() if each.until > now and each.state in _HELD]
-        taken = {*tables.hardware.addresses(), *leased, *self._addressing.own, *subnet.never_lent, *without}
+        taken = {
+            *tables.hardware.addresses(),
+            *leased,
+            *self._addressing.own,
+            *self._addressing.held(),
+            *subnet.never_lent,
+            *without,
+        }
         for address in free_addresses(subnet.network, taken):
             yield Reservation(
                 address=IPv4Interface((address, subnet.network.prefixlen)),
@@ -118,7 +125,7 @@ class Additions:
         address, network = reserved.address.ip, reserved.address.network
         if reserved.gateway is not None and reserved.gateway not in network:
             raise Invalid(f"the gateway {reserved.gateway} is not on the network {network} of {address}")
-        if address in self._addressing.own:
+        if self._addressing.is_ours(address):
             raise Conflict(f"{address} is the appliance's own address: choose another one")
         if network.num_addresses > 2 and address in (network.network_address, network.broadcast_address):
             raise Invalid(f"{address} is an end of the network {network}, which no host can have: choose another one")

@@ -1,6 +1,6 @@
 """Who gives machines their addresses, on which networks, and what is told of a document whose addresses cannot work.  Pure."""
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv4Network
 from typing import Final
@@ -17,11 +17,20 @@ OTHERS_ADDRESSES: Final = frozenset({"proxy", "off"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Addressing:
-    """Who gives machines their addresses, the setting `dhcp.mode`, on which networks, and which are the appliance's `own`."""
+    """Who gives machines their addresses, the setting `dhcp.mode`, on which networks, and which are the appliance's `own`.
+
+    `held` are all addresses of the appliance's host as of now, `cards` the MACs of its provisioning interfaces, each with its interface.
+    """
 
     mode: str
     subnets: Sequence[Subnet]
     own: Collection[IPv4Address]
+    held: Callable[[], Collection[IPv4Address]] = frozenset
+    cards: Callable[[], Mapping[str, str]] = dict
+
+    def is_ours(self, address: IPv4Address) -> bool:
+        """Whether the appliance's host itself has an address."""
+        return address in self.own or address in self.held()
 
     def subnet_of(self, address: IPv4Address) -> Subnet | None:
         """The network that is served here and has an address; None: none has."""
@@ -32,9 +41,14 @@ def notes_on(
     hardware: Hardware, addressing: Addressing, lease_at: Callable[[IPv4Address], Lease | None] = lambda _: None
 ) -> Iterator[Problem]:
     """Which addresses of a machine's document cannot work here; `lease_at` tells to which machine a pool lends an address now."""
+    holder = "spec" if hardware.document.get("kind") == "Hardware" else "network"
+    cards = addressing.cards()
+    for interface in hardware.interfaces:
+        if own := cards.get(interface.mac, ""):
+            text = f"{interface.mac} is the MAC of the appliance's own interface {own}: no machine can have it there"
+            yield Problem(key=f"{holder}.interfaces[{interface.place}].dhcp.mac", text=text)
     if addressing.mode in OTHERS_ADDRESSES or not addressing.subnets:
         return
-    holder = "spec" if hardware.document.get("kind") == "Hardware" else "network"
     answered = [each for each in hardware.interfaces if each.dhcp]
     for interface in answered:
         key = f"{holder}.interfaces[{interface.place}].dhcp.ip"
@@ -63,8 +77,8 @@ def _of_interface(interface: Interface, addressing: Addressing) -> Iterator[tupl
         yield "netmask", f"{address} has no netmask: that of {subnet.network} is given out with it"
     if interface.netmask is not None:
         own = IPv4Network(f"{address}/{interface.netmask}", strict=False)
-    if address in addressing.own:
-        yield "address", f"{address} is the appliance's own address, so it is not given out"
+    if addressing.is_ours(address):
+        yield "address", _taken_by_us(address, addressing)
     if own is None:
         return
     if subnet is not None and subnet.interface and (left_out := _appliance_outside(interface, own, subnet, addressing)):
@@ -81,6 +95,12 @@ def _of_interface(interface: Interface, addressing: Addressing) -> Iterator[tupl
         yield "gateway", f"{address} is the machine's own address: give the router's"
     elif interface.gateway is not None and interface.gateway not in own:
         yield "gateway", f"{interface.gateway} is not on the network {own} of {address}, so the machine cannot reach it"
+
+
+def _taken_by_us(address: IPv4Address, addressing: Addressing) -> str:
+    if address in addressing.own:
+        return f"{address} is the appliance's own address, so it is not given out"
+    return f"the appliance's host itself has {address}: what it sends to the machine, it gets itself"
 
 
 def _lent(lease: Lease) -> str:

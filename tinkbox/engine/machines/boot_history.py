@@ -8,7 +8,7 @@ from datetime import datetime
 from tinkbox.engine.machines.machines import Machines
 from tinkbox.engine.timeline.sighting_rules import MAX_DETAIL
 from tinkbox.engine.timeline.stalls import stalled
-from tinkbox.engine.timeline.syslog import Syslog
+from tinkbox.engine.timeline.syslog import Lost, Syslog
 from tinkbox.engine.turns import in_slices
 from tinkbox.model.boot import Stage
 from tinkbox.model.errors import Invalid, NotFound
@@ -97,6 +97,10 @@ class Seen:
         known = self._machines.known.having(mac)
         macs = (mac,) if known is None else tuple(each.mac for each in known.hardware.interfaces)
         return await self._syslog.complaints(macs, SHOWN_LINES)
+
+    def lost_lines(self, mac: MacAddress) -> Lost | None:
+        """What a machine with a MAC said by syslog in vain (`Syslog.lost`)."""
+        return self._syslog.lost(mac)
 
     async def _story(self, hardware_id: str, macs: Sequence[MacAddress], lines: int) -> list[Sighting]:
         sightings = await self._machines.timeline.of(*macs)

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from tinkbox.model.boot import Boot, Plan, Stage, Supply
+from tinkbox.model.documents.field_names import forbids_pxe
 from tinkbox.model.hardware import Hardware, Interface
 
 MAX_BOOTS = 3
@@ -71,9 +72,12 @@ def barred_reason(hardware: Hardware, *, ticket: bool) -> str:
     if not ticket or not cards:
         return ""
     if not any(each.allow_pxe for each in cards):
-        return "its hardware document says allow_pxe: false, so it may not boot over the network"
+        follows = ", so it may not boot over the network" if cards[0].pxe_told else ""
+        return f"its hardware document {forbids_pxe(cards[0])}{follows}"
     if not any(each.allow_pxe and each.allow_workflow for each in cards):
         return "its hardware document says allow_workflow: false, so it may not boot for its workflow"
+    if not any(each.allow_pxe and each.allow_workflow and not each.netboot.elsewhere for each in cards):
+        return "its hardware document names another boot server, so it cannot boot from here"
     return ""
 
 

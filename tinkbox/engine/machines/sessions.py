@@ -10,7 +10,7 @@ Rule 4: a machine that once showed a TPM shows the same one in each boot, and pr
 """
 
 import hashlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import NoReturn, Protocol
@@ -39,13 +39,14 @@ class Near:
 
     `neighbours` gives the MAC that the kernel has for one; `attached` tells whether one is of a network of ours, where it has
     to have one; `is_at` tells whether a machine has it, for all that is known; `other_host` gives who is seen there instead
-    of a machine, empty: nobody.
+    of a machine, empty: nobody.  `at` gives the MAC of the machine that has one by its document or its lease, or by what is seen there.
     """
 
     neighbours: Callable[[str], MacAddress | None]
     attached: Callable[[str], bool]
     is_at: Callable[[MacAddress, str], bool]
     other_host: Callable[[MacAddress, str], str]
+    at: Callable[[str], MacAddress | None]
 
 
 class Saw(Protocol):
@@ -155,7 +156,8 @@ class Sessions:
         """
         ticket = self._seal.opened(text)
         if ticket is None:
-            raise Denied("this is no boot ticket of this appliance: boot this machine again, or make a new credential")
+            self._tell_unreadable(address)
+            raise Denied(f"this is no boot ticket of this appliance: {_AGAIN}")
         shown, proven = "", True
         if opening.tpm is not None and ticket.kind is not Kind.BY_HAND and self._tpm_rule is not TpmRule.OFF:
             if not opening.tpm.proof:
@@ -397,12 +399,26 @@ class Sessions:
             why = TicketRefusal.OLD_WORKER if self._is_from(ticket, address) else TicketRefusal.ELSEWHERE
             self._refuse(ticket.holder, why, address)
 
+    def _tell_unreadable(self, address: str) -> None:
+        """Note what is no ticket of ours on the timeline of the known machine that has an address: what it says itself counts for nothing."""
+        mac = self._near.at(address)
+        holder = self._known.holder(mac) if mac else ""
+        if mac is not None and holder:
+            other = self._near.other_host(mac, address)
+            facts: dict[str, Fact] = {OTHER_HOST: other} if other else {}
+            self._note_refusal(mac, holder, TicketRefusal.UNREADABLE, address, facts)
+
     def _refuse(self, holder: str, why: TicketRefusal, address: str, **more: Fact) -> NoReturn:
         """Note on the timeline why a ticket or a session was refused, and raise Forbidden."""
         self._tell_refusal(holder, why, address, **more)
         raise Forbidden(f"the boot ticket of {holder} was refused: {why}; {WAYS_OUT[why]}")
 
     def _tell_refusal(self, holder: str, why: TicketRefusal, address: str, **more: Fact) -> None:
+        self._note_refusal(self._mac(holder), holder, why, address, more)
+
+    def _note_refusal(
+        self, mac: MacAddress | None, holder: str, why: TicketRefusal, address: str, more: Mapping[str, Fact]
+    ) -> None:
         seen = self._near.neighbours(address)
         session = self._by_holder.get(holder)
         # A host can have as many addresses as it likes: by its MAC what it does again is told once, and counted.
@@ -412,7 +428,7 @@ class Sessions:
             facts[OTHER_HOST] = str(seen or address)
         if session is not None and session.serial:
             facts |= {"exchanged_at": session.begun_at.isoformat(timespec="seconds"), "exchanged_from": session.address}
-        self._saw(self._mac(holder), Stage.TICKET_REFUSED, f"{why}, {who}", **facts)
+        self._saw(mac, Stage.TICKET_REFUSED, f"{why}, {who}", **facts)
 
     def _mac(self, holder: str) -> MacAddress | None:
         try:

@@ -108,7 +108,8 @@ class WriteBack:
                 report.result, report.result.lower() or "ended"
             )
             detail = f"{module_name(report.name).removeprefix('stage ')} {result}{told}"
-            self._saw(shown.hardware, Stage.CLOUD_INIT, detail, name=report.name, result=report.result)
+            facts = {"name": report.name, "result": report.result, "workflow": shown.workflow_id}
+            self._saw(shown.hardware, Stage.CLOUD_INIT, detail, **facts)
 
     def _saw(self, hardware: Hardware, stage: Stage, detail: str, **facts: str) -> None:
         self._booting.saw(self._machines.progress.seen_last(hardware), stage, detail, **facts)

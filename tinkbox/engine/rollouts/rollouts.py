@@ -28,7 +28,7 @@ from tinkbox.engine.wakeups import CHANGES, Wakeups
 from tinkbox.engine.workflows.metadata_mentions import MetadataGap, gap_lines
 from tinkbox.engine.workflows.missing_images import images_elsewhere, missing_images, refuse_missing
 from tinkbox.engine.workflows.obstacles import boot_obstacles, started_by_hand
-from tinkbox.engine.workflows.retries import overtaken_on, taken_meanwhile
+from tinkbox.engine.workflows.retries import overtaken_on, taken_meanwhile, with_parameters
 from tinkbox.engine.workflows.workflows import Prepared, Workflows
 from tinkbox.model.access import NOT_SHOWN, OPERATOR
 from tinkbox.model.breakpoint import Breakpoints, Hold
@@ -502,10 +502,10 @@ def _unheld(tables: Tables, rollout: Rollout) -> list[Member]:
 
 def _taken(tables: Tables, rollout: Rollout, member: Member, key: str) -> str:
     """Which other workflow has a machine, or had it since it was the rollout's; `key` means it in the way out.  Empty: none."""
-    template = rollout.template_name
+    again = with_parameters(rollout.template_name, rollout.parameters, key)
     if member.workflow_id and not member.workflow_deleted:
-        return overtaken_on(tables, member.workflow_id, member.machine, template, key)
-    return taken_meanwhile(tables, member.machine, member.workflow_id, rollout.created_at, template, key)
+        return overtaken_on(tables, member.workflow_id, member.machine, again)
+    return taken_meanwhile(tables, member.machine, member.workflow_id, rollout.created_at, again)
 
 
 def _refused(refused: Sequence[Refused], left: int) -> Invalid:

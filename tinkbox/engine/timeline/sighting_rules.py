@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 
 from tinkbox.engine.timeline.stalls import MOVED
 from tinkbox.model.boot import Asker, Stage
+from tinkbox.model.command_lines import not_ours
 from tinkbox.model.hardware import MacAddress
 from tinkbox.model.sightings import Fact, Note, Sighting
 from tinkbox.model.text import one_line
@@ -59,13 +60,13 @@ _PROGRESS = frozenset(
 
 
 def cleaned_facts(facts: Mapping[str, Fact]) -> dict[str, Fact]:
-    """Facts as they may be kept: few, short, without control characters; numbers that JSON can say."""
+    """Facts as they may be kept: few, short, without control characters and commands of ours; numbers that JSON can say."""
     return {one_line(name, MAX_NAME): _fact(value) for name, value in list(facts.items())[:MAX_FACTS]}
 
 
 def _fact(value: Fact) -> Fact:
     if isinstance(value, str):
-        return one_line(value, MAX_FACT)
+        return not_ours(one_line(value, MAX_FACT))
     if isinstance(value, float) and not math.isfinite(value):
         return 0
     return max(-MAX_NUMBER, min(value, MAX_NUMBER))

@@ -91,8 +91,8 @@ LOOK_AT: Final[Mapping[Stage, str]] = {
     Stage.OSIE_TROUBLE: _WORKER,
     Stage.REFUSED: "It wanted an address that it may not have here, was told so, and did not ask again: boot it once more.",
     Stage.DECLINED: "Another host uses its address: find that host (`ip neigh`), or give the machine another address.",
-    Stage.OTHER_SERVER: "It took the offer of another server: `tinkbox doctor` names that, if it still answers, and says what to "
-    "do. If it is gone, boot the machine again.",
+    Stage.OTHER_SERVER: "It took the offer of another server: `tinkbox doctor MACHINE` names that, and says what to do. If it is "
+    "gone, boot the machine again.",
 }
 
 

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import NoReturn
 
 from tinkbox.engine.batch_saving import keep_saving
@@ -17,6 +17,7 @@ from tinkbox.wire.syslog import Message, Severity
 # A machine that comes up tells all at once what its kernel said before there was a network; then it says little.
 BURST = 2_000.0
 LINES_PER_SECOND = 50.0
+LOST_FOR = timedelta(days=1)
 OWN_NAME = "tinkbox"
 KERNEL = "kernel"
 # Of the newest lines of a machine so many are read for what its kernel said, and of these so many are told.
@@ -33,11 +34,21 @@ OSIE_TROUBLE = "] trouble: "
 
 @dataclass(slots=True)
 class _Share:
-    """How many lines a machine may say now, and how many were dropped since it said too much."""
+    """How many lines a machine may say now, and how many were dropped since it said too much; `lost` are all of them."""
 
     left: float
     at: datetime
     dropped: int = 0
+    lost: "Lost | None" = None
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """So many lines that a machine said too quickly, and that were dropped, from `since` to `newest`."""
+
+    lines: int
+    since: datetime
+    newest: datetime
 
 
 @dataclass(slots=True)
@@ -96,6 +107,7 @@ class Syslog:
         share.left, share.at = min(BURST, share.left + passed * LINES_PER_SECOND), now
         if share.left < 1:
             share.dropped += 1
+            share.lost = _one_more(share.lost, now)
         return share.left >= 1
 
     def said(self, mac: MacAddress, message: Message | None) -> None:
@@ -115,6 +127,12 @@ class Syslog:
     def warned(self, mac: MacAddress) -> datetime | None:
         """When the kernel of a machine last said something that it means as a warning or graver; None: not since the appliance began."""
         return self._warned.get(mac)
+
+    def lost(self, mac: MacAddress) -> Lost | None:
+        """The lines of a machine that were dropped since the appliance began, of the last day; None: there were none."""
+        share = self._shares.get(mac)
+        lost = share.lost if share is not None else None
+        return lost if lost is not None and self._clock() - lost.newest <= LOST_FOR else None
 
     async def of(self, macs: Sequence[MacAddress], most: int) -> list[Line]:
         """The newest lines of a machine with these MACs, oldest first."""
@@ -201,6 +219,13 @@ class Syslog:
         if kind not in of_one and sum(each == kind[0] for each, _ in of_one) >= DISKS_TOLD:
             return
         of_one.setdefault(kind, _Few()).add(self._next, line)
+
+
+def _one_more(lost: Lost | None, at: datetime) -> Lost:
+    """With one line more; it begins anew where the newest is long ago."""
+    if lost is None or at - lost.newest > LOST_FOR:
+        return Lost(1, since=at, newest=at)
+    return Lost(lost.lines + 1, since=lost.since, newest=at)
 
 
 def _complains(line: Line) -> bool:

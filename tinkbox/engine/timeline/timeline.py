@@ -26,6 +26,7 @@ from tinkbox.engine.timeline.sighting_rules import (
 )
 from tinkbox.engine.timeline.stalls import PATIENCE
 from tinkbox.model.boot import EVIDENCE, INSTALLED, Stage
+from tinkbox.model.command_lines import not_ours
 from tinkbox.model.hardware import MacAddress
 from tinkbox.model.rates import Buckets, Rate
 from tinkbox.model.sightings import Fact, Note, Sighting
@@ -243,7 +244,7 @@ class Timeline:
 
     def _note(self, mac: MacAddress, note: Note) -> Entry:
         now = self._clock()
-        note = replace(note, detail=one_line(note.detail, MAX_DETAIL))
+        note = replace(note, detail=not_ours(one_line(note.detail, MAX_DETAIL)))
         repeats = repeated(self._boots.get(mac, ()), note, now)
         if repeats is not None:
             repeats.repeat(now)

@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Sequence
 from shlex import quote
 
+from tinkbox.model.documents.hardware_values import ARCHITECTURES
 from tinkbox.model.hardware import Hardware, Interface, called, primary
 from tinkbox.model.text import machines_named
 
@@ -50,8 +51,13 @@ def boot_obstacles(
         if shown is not None and shown.architecture not in osie and shown.netboot.needs_our_osie:
             missing[shown.architecture].append(called(each))
     for architecture, names in missing.items():
-        boot = "boots" if len(names) == 1 else "boot"
-        yield f"there is no OSIE for {architecture}, which {machines_named(names)} {boot}: `tinkbox osie build` makes one"
+        boot, its = ("boots", "its document") if len(names) == 1 else ("boot", "their documents")
+        way_out = "`tinkbox osie build` makes one"
+        if architecture not in ARCHITECTURES.values():
+            way_out = (
+                f"none can be built for it: set arch to {' or '.join(dict.fromkeys(ARCHITECTURES.values()))} in {its}"
+            )
+        yield f"there is no OSIE for {architecture}, which {machines_named(names)} {boot}: {way_out}"
 
 
 def _boots_here(card: Interface) -> bool:

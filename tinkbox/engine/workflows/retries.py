@@ -1,22 +1,27 @@
 """What follows when a workflow that ended badly is taken up again, within the use-case that says so."""
 
+import json
 from collections.abc import Callable
 from datetime import datetime
 from shlex import quote
 from typing import Final
 
+from tinkbox.engine.machines.replacement import claims
 from tinkbox.engine.rules.first_boot import concluded
 from tinkbox.engine.rules.transitions import ACTION, WORKFLOW, Happening, advance
 from tinkbox.engine.workflows.beginnings import begin_attempt
 from tinkbox.engine.workflows.endings import end_first_boot
 from tinkbox.engine.workflows.image_digests import DigestOf, pin_again
 from tinkbox.model import history
+from tinkbox.model.devices import Devices
 from tinkbox.model.errors import Conflict
-from tinkbox.model.hardware import called
-from tinkbox.model.workflow import DONE, FINAL, State, Workflow
+from tinkbox.model.hardware import Hardware, called, names_of
+from tinkbox.model.text import quoted
+from tinkbox.model.workflow import DONE, FINAL, State, Workflow, WorkflowHead
 from tinkbox.store.database import Tables
 from tinkbox.store.workflows import Attempt
 
+_LONGEST_PARAMETERS: Final = 400
 _DELETED: Final = "a workflow ran since that was deleted"
 
 
@@ -81,17 +86,54 @@ def overtaken(tables: Tables, workflow: Workflow) -> str:
     """Why a workflow that is over is not retried, as in `refuse_overtaken`; empty: it can be."""
     for record in tables.hardware.some(workflow.workers()):
         name = called(record.hardware)
-        if why := overtaken_on(tables, workflow.id, record.hardware.id, workflow.template_name, name):
+        again = create_command(workflow.template_name, workflow.devices, record.hardware)
+        if why := overtaken_on(tables, workflow.id, record.hardware.id, again):
             return f"on machine {name} {why}"
     return ""
 
 
-def overtaken_on(tables: Tables, workflow_id: str, worker: str, template: str, machine: str) -> str:
+def changed_since(tables: Tables, workflow: WorkflowHead, machine: Hardware | None) -> str:
+    """That a workflow's template has another text than the one that a retry runs, and the way to that; empty: it has not."""
+    for template in tables.templates.listed(workflow.template_id):
+        if template.updated_at > workflow.created_at:
+            again = create_command(template.name, workflow.devices, machine)
+            return f"template {quoted(template.name)} was changed since: a retry runs the text of before; `{again}` makes a workflow of the new one"
+    return ""
+
+
+def create_command(template: str, devices: Devices, machine: Hardware | None) -> str:
+    """The command that makes a workflow of a template once more, with the same parameters, for a machine."""
+    meant = [name for name, value in devices.items() if machine is not None and _means(value, machine)]
+    if machine is not None and (len(meant) == 1 or not devices):
+        others = {name: value for name, value in devices.items() if name not in meant}
+        return with_parameters(template, others, called(machine))
+    return with_parameters(template, devices)
+
+
+def with_parameters(template: str, parameters: Devices, machine: str = "") -> str:
+    """The command that makes a workflow of a template for a machine, which `parameters` do not name; without one they do."""
+    # A command stands between backquotes.
+    text = json.dumps(dict(parameters)).replace("`", "\\u0060")
+    given = ["-r", quote(text) if len(text) <= _LONGEST_PARAMETERS else "JSON"] if parameters else []
+    return " ".join(["tinkbox workflow create -t", quote(template), *given, *([quote(machine)] if machine else [])])
+
+
+def _means(value: object, machine: Hardware) -> bool:
+    own = {
+        machine.id,
+        machine.agent_id,
+        *(each for claim in claims(machine) for each in claim if each),
+        *names_of(machine),
+    }
+    return isinstance(value, str) and value != "" and value.lower() in {each.lower() for each in own}
+
+
+def overtaken_on(tables: Tables, workflow_id: str, worker: str, again: str) -> str:
     """Which other workflow has a machine, or ran there since a workflow ended, and the way out; empty: none.
 
-    `template` and `machine` are the names of its template and of that machine.
+    `again` is the command that makes that workflow once more.
     """
-    anew = _anew("makes it anew, from its first action on", template, machine)
+    anew = _anew("makes it anew, from its first action on", again)
     for other, name, state in tables.workflows.overtaking(workflow_id, worker):
         named = f"workflow {other[:8]} ({name})"
         if state is State.PENDING:
@@ -104,22 +146,20 @@ def overtaken_on(tables: Tables, workflow_id: str, worker: str, template: str, m
     return ""
 
 
-def taken_meanwhile(tables: Tables, worker: str, own: str, since: datetime, template: str, machine: str) -> str:
-    """Which workflow ran on a machine since it waits for one of this template, and the way out; empty: none.
+def taken_meanwhile(tables: Tables, worker: str, own: str, since: datetime, again: str) -> str:
+    """Which workflow ran on a machine since it waits for one that the command `again` makes, and the way out; empty: none.
 
     Its `own`, where that was deleted, is none.
     """
-    anew = _anew("makes a workflow of it", template, machine)
+    anew = _anew("makes a workflow of it", again)
     for other, name, state in tables.workflows.last_on(worker, since):
         return f"workflow {other[:8]} ({name}) ran since: {state}. {anew}"
     deleted, began = tables.journals.newest_deleted(worker) or ("", since)
     return f"{_DELETED}. {anew}" if deleted != own and began > since else ""
 
 
-def _anew(does: str, template: str, machine: str) -> str:
-    return (
-        f"Where this one is wanted all the same, `tinkbox workflow create -t {quote(template)} {quote(machine)}` {does}"
-    )
+def _anew(does: str, again: str) -> str:
+    return f"Where this one is wanted all the same, `{again}` {does}"
 
 
 def awaited(workflow: Workflow) -> list[str]:

@@ -27,6 +27,7 @@ from tinkbox.engine.workflows.journals import discard, refuse_behind, to_decide,
 from tinkbox.engine.workflows.missing_images import refuse_missing
 from tinkbox.engine.workflows.retries import (
     awaited,
+    changed_since,
     end_if_up,
     overtaken,
     refuse_departed,
@@ -510,6 +511,17 @@ class Workflows:
         if workflow.state not in FINAL or workflow.state is State.SUCCESS:
             return ""
         return await self._store.read(lambda tables: overtaken(tables, workflow))
+
+    async def template_changed(self, workflow: Workflow) -> str:
+        """That `retry` runs an older text than the template has by now, and the way to that; empty: it does not, or ended well."""
+        if workflow.state is State.SUCCESS:
+            return ""
+
+        def question(tables: Tables) -> str:
+            machine = next((each.hardware for each in tables.hardware.some(workflow.workers())), None)
+            return changed_since(tables, workflow, machine)
+
+        return await self._store.read(question)
 
     def _discard(self, tables: Tables, workflow_id: str, into: State, who: str) -> list[str]:
         """Have what the machines of a workflow did count for nothing, where that waits for a decision."""

@@ -16,7 +16,7 @@ from tinkbox.model.documents.hardware_values import Findings, Reader
 from tinkbox.model.documents.json_text import read_document
 from tinkbox.model.documents.kubernetes import DISABLED_ANNOTATION, identity
 from tinkbox.model.errors import Invalid, Problem, Remarks
-from tinkbox.model.hardware import Hardware, spelled_address
+from tinkbox.model.hardware import Form, Hardware, spelled_address
 from tinkbox.model.labels import Labels, parse_labels
 from tinkbox.model.names import check_name, check_namespace
 
@@ -128,6 +128,8 @@ def _from_object(document: Mapping[str, Any], found: Findings) -> Hardware:
         tuple(dict.fromkeys(told_of_v1alpha2(each, document) for each in told))
         for told in (found.remarks.ignored, found.remarks.notes)
     )
+    if is_v1alpha2(document):
+        interfaces = tuple(replace(each, form=Form.V1ALPHA2) for each in interfaces)
     if is_v1alpha2(document) and found.given:
         notes = (*notes, *notes_on_v1alpha2(document))
     return Hardware(

@@ -9,7 +9,7 @@ from typing import Final
 from tinkbox.model.documents.hardware_values import Reader, is_netmask
 from tinkbox.model.documents.kubernetes import INTERFACE
 from tinkbox.model.errors import Invalid
-from tinkbox.model.hardware import DEFAULT_ARCHITECTURE, DEFAULT_LEASE_SECONDS, Interface, MacAddress, WithoutMac
+from tinkbox.model.hardware import DEFAULT_ARCHITECTURE, DEFAULT_LEASE_SECONDS, Form, Interface, MacAddress, WithoutMac
 from tinkbox.model.netboot import (
     BY_THE_APPLIANCE,
     MAX_URL_BYTES,
@@ -75,6 +75,8 @@ def interface_of_object(entry: Reader, place: int) -> Interface | WithoutMac:
     answered = not entry.flag("disableDhcp", default=False)
     allow_pxe = netboot.flag("allowPXE", default=False)
     read = _reserved(dhcp, dhcp.inner("ip"), place, allow_pxe=allow_pxe, answered=answered)
+    if isinstance(read, Interface):
+        read = replace(read, form=Form.V1ALPHA1, pxe_told=netboot.says("allowPXE"))
     return _with_netboot(read, dhcp, netboot, is_object=True)
 
 

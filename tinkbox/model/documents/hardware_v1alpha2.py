@@ -91,14 +91,14 @@ def told_of_v1alpha2(problem: Problem, document: Mapping[str, Any]) -> Problem:
     if place[1] and int(place[1]) < len(macs):
         key += f".{macs[int(place[1])]}"
         interface = mapping_of(interfaces[macs[int(place[1])]])
-    field = _field_of(problem.key[place.end() :].removeprefix("."))
+    field = field_of(problem.key[place.end() :].removeprefix("."))
     if "ipv4" not in mapping_of(interface.get("ipam")):
         field = field.replace("ipam.ipv4", "ipam.ipv6")
     whole = field if field.startswith("spec.") or not field else f"{key}.{field}"
     return Problem(line=problem.line, key=whole or key, text=problem.text)
 
 
-def _field_of(field: str) -> str:
+def field_of(field: str) -> str:
     """What a field of an interface of v1alpha1 is called here."""
     for theirs, ours in _FIELDS.items():
         if field == theirs or field.startswith((f"{theirs}.", f"{theirs}[")):

@@ -153,6 +153,10 @@ class Reader:
             return default
         return value
 
+    def says(self, name: str) -> bool:
+        """Whether it says anything of it."""
+        return self._entry.get(name) is not None
+
     def is_true(self, name: str) -> bool:
         """Whether it says true; it may say anything."""
         return self._entry.get(name) is True

@@ -13,6 +13,7 @@ from enum import IntEnum
 from ipaddress import IPv4Address
 from typing import Final
 
+from tinkbox.model.command_lines import not_ours
 from tinkbox.model.hardware import MacAddress
 from tinkbox.model.text import printable
 
@@ -264,8 +265,8 @@ def read_suboptions(area: bytes) -> dict[int, bytes]:
 
 
 def shown(octets: bytes, limit: int = 64) -> str:
-    """Text of a packet, for people: at most `limit` characters, and none that does something to a terminal."""
-    return printable(octets.decode(errors="replace"))[:limit]
+    """Text of a packet, for people: at most `limit` characters, none that does something to a terminal, and no command of ours."""
+    return not_ours(printable(octets.decode(errors="replace"))[:limit])
 
 
 def _option(code: int, value: bytes) -> bytes:

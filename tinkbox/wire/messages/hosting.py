@@ -110,8 +110,8 @@ def standing_from_document(entry: Any) -> Standing:
         phase=member(entry, "phase", Phase),
         restarts=number(entry, "restarts", 0),
         exit_code=None if entry.get("exit_code") is None else number(entry, "exit_code"),
-        signal=text(entry, "signal", "")[:MAX_REASON],
-        reason=ReasonText(text(entry, "reason", "")[:MAX_REASON]),
+        signal=not_ours(text(entry, "signal", "")[:MAX_REASON]),
+        reason=ReasonText(not_ours(text(entry, "reason", "")[:MAX_REASON])),
         message=not_ours(text(entry, "message", "")[:MAX_STANDING_MESSAGE]),
         tail=last_lines(tail_of(entry), MAX_STANDING_TAIL),
         address=text(entry, "address", "")[:64],
@@ -194,8 +194,8 @@ def _restarted(entry: Any) -> Restarted:
     return Restarted(
         number=number(entry, "number"),
         exit_code=None if entry.get("exit_code") is None else number(entry, "exit_code"),
-        signal=text(entry, "signal", "")[:MAX_REASON],
-        message=text(entry, "message", "")[:MAX_STANDING_MESSAGE],
+        signal=not_ours(text(entry, "signal", "")[:MAX_REASON]),
+        message=not_ours(text(entry, "message", "")[:MAX_STANDING_MESSAGE]),
     )
 
 

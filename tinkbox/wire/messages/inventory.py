@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from tinkbox.model.command_lines import not_ours
 from tinkbox.model.errors import Invalid
 from tinkbox.model.hardware import MacAddress
 from tinkbox.model.inventory import Card, Device, Disk, Inventory
@@ -149,7 +150,7 @@ def _matching(entry: Mapping[str, Any], name: str, pattern: re.Pattern[str]) -> 
 
 
 def _stripped(entry: Mapping[str, Any], name: str) -> str:
-    return condensed(text(entry, name, ""), 4 * MAX_TEXT)[:MAX_TEXT]
+    return not_ours(condensed(text(entry, name, ""), 4 * MAX_TEXT)[:MAX_TEXT])
 
 
 def _amount(entry: Mapping[str, Any], name: str) -> int:

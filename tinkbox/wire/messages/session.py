@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from tinkbox.model.errors import Invalid
+from tinkbox.model.program_versions import program_version
 from tinkbox.wire.messages.json_fields import fields_of, octets, read_object, text, write
 from tinkbox.wire.tpm import NAME_BYTES, EndorsementKey, read_endorsement_key
 
@@ -83,6 +84,7 @@ def decode_opening(content: str | bytes) -> Opening:
         raise Invalid("opening: boot_id is the kernel's")
     if any(len(each) > _MAX_TEXT for each in fields.values()):
         raise Invalid(f"opening: no field is longer than {_MAX_TEXT} letters")
+    program_version(fields["version"])
     return Opening(**fields, tpm=_shown_tpm(entry.get("tpm")))
 
 

@@ -31,6 +31,7 @@ from tinkbox.model.disks.disks import Disk
 from tinkbox.model.errors import Invalid
 from tinkbox.model.images.references import DIGEST
 from tinkbox.model.journal import Seen
+from tinkbox.model.program_versions import program_version
 from tinkbox.model.reasons import MAX_REASON, ReasonText, of_ours
 from tinkbox.model.workflow import FINAL, Outcome, PlannedAction, State
 from tinkbox.wire.messages.disks import disk_documents, disks_from_document
@@ -192,7 +193,7 @@ def _hello_from_document(entry: object) -> Hello:
         raise Invalid("hello: expected an object")
     return Hello(
         boot_id=text(entry, "boot_id"),
-        version=text(entry, "version", ""),
+        version=program_version(text(entry, "version", "")),
         finishing=flag(entry, "finishing"),
         debug=flag(entry, "debug", default=True),
         seen=seen_from_document(entry.get("seen")),
@@ -415,12 +416,12 @@ def outcome_from_document(entry: Any) -> Outcome:
     """
     if not isinstance(entry, dict):
         raise Invalid("outcome: expected an object")
-    reason = ReasonText(text(entry, "reason", "")[:MAX_REASON])
+    reason = ReasonText(not_ours(text(entry, "reason", "")[:MAX_REASON]))
     advice = text(entry, "hint", "")[:MAX_MESSAGE]
     return Outcome(
         state=_state(entry, "outcome"),
         exit_code=None if entry.get("exit_code") is None else number(entry, "exit_code"),
-        signal=text(entry, "signal", "")[:MAX_REASON],
+        signal=not_ours(text(entry, "signal", "")[:MAX_REASON]),
         reason=reason,
         message=not_ours(text(entry, "message", "")[:MAX_MESSAGE]),
         hint=of_ours(reason, advice) or not_ours(advice),
@@ -429,8 +430,8 @@ def outcome_from_document(entry: Any) -> Outcome:
 
 
 def tail_of(entry: Mapping[str, Any]) -> tuple[str, ...]:
-    """The last lines that something printed; what is longer than the limits is cut."""
-    return tuple(line[:MAX_TAIL_LINE] for line in texts(entry, "tail")[-MAX_TAIL_LINES:])
+    """The last lines that something printed, without commands of ours; what is longer than the limits is cut."""
+    return tuple(not_ours(line[:MAX_TAIL_LINE]) for line in texts(entry, "tail")[-MAX_TAIL_LINES:])
 
 
 def _state(entry: Mapping[str, Any], what: str) -> State:

@@ -9,15 +9,19 @@ from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import parse_qsl
 
+from tinkbox.model.command_lines import not_ours
 from tinkbox.model.errors import Invalid
 from tinkbox.model.metadata import MAX_FAILURE, MAX_KEY, MAX_MODULE, HostKey
-from tinkbox.model.text import one_line
+from tinkbox.model.text import one_line, quoted
 
 MAX_BODY: Final = 64 * 1024
 MAX_FIELDS: Final = 64
 MAX_NAME: Final = 253
 FINAL: Final = "modules-final"  # the last stage of cloud-init
 BAD: Final = frozenset({"FAIL", "WARN"})
+# A stage, or a stage and its module, as cloud-init spells them.
+_WORD: Final = re.compile(r"[A-Za-z0-9_-]{1,80}")
+_RESULTS: Final = BAD | {"SUCCESS"}
 _KEY_FIELD: Final = re.compile(r"pub_key_([a-z0-9]{1,16})\Z")
 # The best of them first.
 _ORDER: Final = ("ed25519", "ecdsa", "rsa", "dsa")
@@ -38,7 +42,10 @@ class PhoneHome:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """A stage of cloud-init, `modules-final`, or one of its modules, `modules-final/config-ntp`, began or has ended with a result."""
+    """A stage of cloud-init, `modules-final`, or one of its modules, `modules-final/config-ntp`, began or has ended with a result.
+
+    A stage or a module that is no word as cloud-init has them stands in quotes.
+    """
 
     name: str
     ended: bool
@@ -68,7 +75,7 @@ def decode_phone_home(body: bytes, content_type: str = "") -> PhoneHome:
     found.sort(key=lambda each: _ORDER.index(each.kind) if each.kind in _ORDER else len(_ORDER))
     return PhoneHome(
         instance_id=one_line(fields.get("instance_id", ""), MAX_NAME),
-        hostname=one_line(fields.get("fqdn", "") or fields.get("hostname", ""), MAX_NAME),
+        hostname=not_ours(one_line(fields.get("fqdn", "") or fields.get("hostname", ""), MAX_NAME)),
         host_keys=tuple(found),
         # Of a key that has no file at all cloud-init says N/A.
         keys_lost=not found and any(_KEY_FIELD.match(name) and not text.strip() for name, text in fields.items()),
@@ -84,11 +91,16 @@ def decode_report(body: bytes) -> Report:
     if not isinstance(entry, dict) or not isinstance(entry.get("name"), str) or not entry["name"]:
         raise Invalid("report: expected an object with the name of a stage or module")
     return Report(
-        name=one_line(entry["name"], MAX_MODULE),
+        name=_name(one_line(entry["name"], MAX_MODULE)),
         ended=entry.get("event_type") == "finish",
-        result=one_line(_text(entry.get("result")), 16).upper(),
-        description=one_line(_text(entry.get("description")), MAX_FAILURE),
+        result=result if (result := _text(entry.get("result")).upper()) in _RESULTS else "",
+        description=not_ours(one_line(_text(entry.get("description")), MAX_FAILURE)),
     )
+
+
+def _name(text: str) -> str:
+    """A stage, or a stage and its module; what any host may have put in their place is quoted, each by itself."""
+    return "/".join(each if _WORD.fullmatch(each) else quoted(each) for each in text.split("/", 1))
 
 
 def _fields(body: bytes, content_type: str) -> dict[str, str]:

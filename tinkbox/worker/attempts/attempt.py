@@ -96,11 +96,11 @@ class AttemptRun:
             notes.keep_outcome(attempt, outcome)
         return outcome
 
-    def without_engine(self) -> Outcome:
-        """It was not begun, and is not any more, for no engine answered that could clear what others left."""
+    def without_engine(self, why: str) -> Outcome:
+        """It was not begun, and is not any more, for no engine answered that could clear what others left: `why` is what was seen of one."""
         notes, attempt = self._machine.folder.notes, self._offer.attempt
         notes.begin(attempt)
-        outcome = verdict.no_engine("")
+        outcome = verdict.no_engine(why)
         notes.keep_outcome(attempt, outcome)
         self._patience.given_up = True
         self._state = advance(self._state, AttemptEvent.ENGINE_STAYS_AWAY)

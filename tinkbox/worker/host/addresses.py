@@ -5,9 +5,22 @@ import socket
 from collections.abc import Mapping
 from urllib.parse import urlsplit
 
-from tinkbox.model.errors import Unavailable
+from tinkbox.model.errors import Invalid, Unavailable
+from tinkbox.model.text import quoted
 
 _HTTP = 80
+_SCHEMES = ("http", "https")
+
+
+def refuse_no_url(server: str) -> None:
+    """Raise Invalid where what should be the URL of the node door names no host, as one without `http://`."""
+    try:
+        parts = urlsplit(server)
+        is_url = parts.scheme in _SCHEMES and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        is_url = False
+    if not is_url:
+        raise Invalid(f"{quoted(server)} is no URL of an appliance: write it as http://HOST:PORT")
 
 
 async def addressed(hosts: Mapping[str, str], server: str) -> dict[str, str]:

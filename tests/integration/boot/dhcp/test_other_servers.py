@@ -6,6 +6,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from ipaddress import IPv4Address
 from pathlib import Path
 
@@ -14,9 +15,11 @@ import pytest
 from examples.lab.network import BRIDGE, Network
 from tests.integration.boot.wires import at_home_in, cable, hosts
 from tests.machine.hosts import Host, give_addresses
+from tinkbox.boot.dhcp.other_appliances import Asker, answer_to
 from tinkbox.boot.dhcp.other_servers import other_servers_on, rivals
 from tinkbox.model.diagnosis import Rival
 from tinkbox.model.errors import Unavailable
+from tinkbox.model.hardware import MacAddress
 from tinkbox.wire.dhcp.packets import MessageType, Op, Option, Packet, decode, encode
 from tinkbox.wire.dhcp.udp_frames import ETHERTYPE, UdpFrame
 from tinkbox.wire.dhcp.udp_frames import decode as decode_frame
@@ -105,6 +108,88 @@ def test_a_boot_server_that_names_its_file_later_is_heard_as_one(tmp_path: Path)
             if rows:
                 break
         assert ([each[:2] + each[3:] for each in rows], pxe) == ([[BRIDGE, "172.30.0.3", "None", ""]], [True])
+
+
+ASK_AS_IPXE = """
+import asyncio, json
+from tinkbox.boot.dhcp.other_servers import other_servers_on
+found = asyncio.run(other_servers_on(["lab"], lambda: bytes(range(9))))
+print(json.dumps([[each.boot_file, str(each.next_server), each.ipxe_file] for each in found.rivals]))
+""".replace("lab", BRIDGE)
+LOADER = "undionly.kpxe,172.30.0.1,172.30.0.1"
+SCRIPT = "http://172.30.0.1/boot/script.ipxe"
+
+
+@pytest.mark.parametrize(
+    ("lines", "as_ipxe"),
+    [
+        ([f"--dhcp-boot={LOADER}"], "undionly.kpxe"),
+        (
+            ["--dhcp-userclass=set:ipxe,iPXE", f"--dhcp-boot=tag:ipxe,{SCRIPT}", f"--dhcp-boot=tag:!ipxe,{LOADER}"],
+            SCRIPT,
+        ),
+        (["--dhcp-match=set:ipxe,175", f"--dhcp-boot=tag:ipxe,{SCRIPT}", f"--dhcp-boot=tag:!ipxe,{LOADER}"], SCRIPT),
+        ([], None),
+    ],
+    ids=["one line", "user class", "option 175", "no boot file"],
+)
+def test_a_server_that_names_a_boot_file_is_asked_as_ipxe_too(
+    lines: list[str], as_ipxe: str | None, tmp_path: Path
+) -> None:
+    program = ["dnsmasq", "--keep-in-foreground", "--conf-file=/dev/null", "--port=0", "--pid-file=", "--user=root"]
+    leases = f"--dhcp-leasefile={tmp_path / 'leases'}"
+    pool = ["--interface=eth0", "--bind-interfaces", "--dhcp-range=172.30.0.100,172.30.0.109,255.255.255.0", leases]
+    with Network() as network, Host(network, [(BRIDGE, "172.30.0.3")]) as one:
+        with (tmp_path / "one.log").open("wb") as log:
+            one.start(*program, *pool, *lines, "--log-dhcp", "--log-facility=-", output=log)
+        for _ in range(5):  # one that is held up is not heard in time
+            rows = json.loads(network.run(["env", f"PYTHONPATH={ROOT}", sys.executable, "-c", ASK_AS_IPXE]))
+            if rows and rows[0][2] == as_ipxe:
+                break
+    assert rows == [["undionly.kpxe", "172.30.0.1", as_ipxe] if lines else ["", "172.30.0.3", None]]
+
+
+async def test_another_appliance_that_answers_in_kind_is_heard_without_a_server_of_our_own() -> None:
+    heard_of: list[tuple[Asker, str]] = []
+
+    def hear(other: Asker, interface: str) -> None:
+        heard_of.append((other, interface))
+
+    with hosts("appliance", "other") as (appliance, other):
+        cable(appliance, "lab", other, "eth0")
+        with at_home_in(other.name), socket.socket(socket.AF_PACKET, socket.SOCK_RAW) as answering:
+            answering.bind(("eth0", ETHERTYPE))
+            answering.setblocking(False)
+            with at_home_in(appliance.name):
+                async with asyncio.timeout(60), asyncio.TaskGroup() as group:
+                    answered = group.create_task(_answer_in_kind(answering))
+                    await rivals("lab", bytes(range(9)), seconds=2, address=IPv4Address("172.30.0.1"), hear=hear)
+                    answered.cancel()
+    assert set(heard_of) == {(Asker(mac=MacAddress("02:00:00:00:00:aa"), address=SERVER), "lab")}
+
+
+async def _answer_in_kind(answering: socket.socket) -> None:
+    """What another tinkbox says to each question that comes in, and to none."""
+    loop = asyncio.get_running_loop()
+    while True:
+        asked = decode_frame(await loop.sock_recv(answering, 4096))
+        if asked is None or asked.target_port != 67:
+            continue
+        question = decode(asked.payload)
+        if question.op is not Op.REQUEST:
+            continue
+        us = Asker(mac=MacAddress.from_bytes(REAL), address=SERVER)
+        for answer in (answer_to(question, us), replace(answer_to(question, us), xid=7)):
+            frame = UdpFrame(
+                source_mac=REAL,
+                target_mac=b"\xff" * 6,
+                source=IPv4Address(0),
+                target=IPv4Address("255.255.255.255"),
+                source_port=68,
+                target_port=67,
+                payload=encode(answer),
+            )
+            await loop.sock_sendall(answering, encode_frame(frame))
 
 
 async def test_without_the_right_to_ask_that_is_said() -> None:

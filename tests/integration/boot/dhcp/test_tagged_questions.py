@@ -27,6 +27,7 @@ ASKS = UdpFrame(
     target_port=67,
     payload=encode(QUESTION),
 )
+SYSTEM_ASKS = replace(ASKS, payload=encode(replace(QUESTION, options={53: b"\x01"})))
 
 
 def tagged(frame: UdpFrame, tag: int) -> bytes:
@@ -38,13 +39,22 @@ def tagged(frame: UdpFrame, tag: int) -> bytes:
     ("frame", "vlan_id"),
     [
         (tagged(ASKS, 20), 20),
+        (tagged(SYSTEM_ASKS, 20), 20),
         (tagged(ASKS, 5 << 13 | 20), 20),
         (tagged(ASKS, 5 << 13), None),
         (encode_frame(ASKS), None),
         (tagged(replace(ASKS, target_port=68), 20), None),
         (tagged(replace(ASKS, payload=b"junk"), 20), None),
     ],
-    ids=["a VLAN", "a VLAN with a priority", "a priority alone", "untagged", "another port", "junk"],
+    ids=[
+        "a VLAN",
+        "a system in a VLAN",
+        "a VLAN with a priority",
+        "a priority alone",
+        "untagged",
+        "another port",
+        "junk",
+    ],
 )
 def test_questions_in_a_vlan_are_heard_with_its_number(frame: bytes, vlan_id: int | None) -> None:
     questions = TaggedQuestions("lab", lambda: NOW)
@@ -60,5 +70,6 @@ def test_questions_in_a_vlan_are_heard_with_its_number(frame: bytes, vlan_id: in
             while not arrived.recv(2048).endswith(frame[-12:]):
                 pass
             questions.look(watching)
-    expected = TaggedQuestion(mac=QUESTION.mac, interface="lab", vlan_id=vlan_id or 0, at=NOW)
+    by_system = SYSTEM_ASKS.payload in frame
+    expected = TaggedQuestion(mac=QUESTION.mac, interface="lab", vlan_id=vlan_id or 0, at=NOW, by_system=by_system)
     assert questions.found == ([expected] if vlan_id else [])

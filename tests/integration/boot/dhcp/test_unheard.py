@@ -12,6 +12,7 @@ import pytest
 from tests.integration.boot.wires import Host, at_home_in, cable, hosts, run
 from tinkbox.boot.dhcp.other_servers import discover
 from tinkbox.boot.dhcp.unheard import DhcpArrivals
+from tinkbox.model.hardware import MacAddress
 from tinkbox.model.vitals import Unheard
 from tinkbox.wire.dhcp.packets import encode
 from tinkbox.wire.dhcp.udp_frames import UdpFrame
@@ -23,6 +24,11 @@ DROP = ("INPUT", "-i", "lab", "-p", "udp", "-m", "multiport", "--dports", "67,68
 
 def question(number: int) -> bytes:
     return encode(discover(number.to_bytes(9, "big")))
+
+
+def invented(number: int) -> MacAddress:
+    """The MAC that asks the question with this number."""
+    return discover(number.to_bytes(9, "big")).mac
 
 
 QUESTION = UdpFrame(
@@ -47,24 +53,25 @@ class Lab:
         self._ours = ours
         self._machine = machine
         self._sure = sure
-        self._taken = 0
+        self.kept_out = 0
         self._now = NOW
         self._asked = 0
         self._arrivals = DhcpArrivals(
-            "lab", IPv4Address("172.30.0.1"), IPv4Network("172.30.0.0/24"), self._delivered, lambda: self._now
+            "lab", IPv4Address("172.30.0.1"), IPv4Network("172.30.0.0/24"), self, lambda: self._now
         )
         self._counting = self._arrivals.watching()
 
     def close(self) -> None:
         self._counting.close()
 
-    def _delivered(self) -> int:
+    def take_heard(self) -> set[bytes]:
+        """The MACs of the questions that our socket got."""
+        heard: set[bytes] = set()
         while True:
             try:
-                self._ours.recv(100)
+                heard.add(self._ours.recv(100)[28:34])
             except BlockingIOError:
-                return self._taken
-            self._taken += 1
+                return heard
 
     def asks(self, count: int, to: str = "255.255.255.255", port: int = 67, payload: bytes = b"") -> None:
         """So many questions, all different or with one `payload`."""
@@ -90,8 +97,8 @@ class Lab:
         mac: bytes = self._counting.getsockname()[4]
         return mac
 
-    def found(self) -> Unheard | None:
-        self._now += timedelta(seconds=3)
+    def found(self, after: timedelta = timedelta(seconds=3)) -> Unheard | None:
+        self._now += after
         return self._arrivals.look(self._counting)
 
     def look(self) -> int:
@@ -152,7 +159,8 @@ def test_the_last_packet_has_its_own_time_however_long_ago_it_was() -> None:
         for _ in range(40):
             found = made.found()
         at = [NOW + timedelta(seconds=each) for each in (3, 9)]
-        assert found == Unheard(interface="lab", port=67, frames=3, since=at[0], until=at[1])
+        macs = {invented(each): NOW + timedelta(seconds=3 * each) for each in (1, 2, 3)}
+        assert found == Unheard(interface="lab", port=67, frames=3, since=at[0], until=at[1], macs=macs)
 
 
 def test_one_question_that_comes_again_and_again_is_not_enough() -> None:
@@ -245,3 +253,82 @@ def test_the_questions_of_a_relay_beyond_the_network_are_counted_where_the_route
         made.appliance.ip("route del 10.9.9.0/24 via 172.30.0.9 dev lab")
         made.sends(encode_frame(relayed))
         assert [made.look(), made.look()] == [4, 4], "the filter of the routes has it now"
+
+
+SHUT_OUT, HEARD = MacAddress("02:00:00:00:00:26"), MacAddress("02:00:00:00:00:27")
+OF_ONE = ("INPUT", "-i", "lab", "-m", "mac", "--mac-source", SHUT_OUT, "-j", "DROP")
+
+
+def asked_by(mac: MacAddress, number: int) -> bytes:
+    """The frame of a machine's question, of which each number makes another one."""
+    asks = replace(discover(number.to_bytes(9, "big")), mac=mac)
+    return encode_frame(replace(QUESTION, source_mac=mac.octets, payload=encode(asks)))
+
+
+def test_a_machine_whose_frames_alone_are_dropped_is_told_by_its_mac() -> None:
+    with lab() as made:
+        run(*made.appliance.command("iptables", "-A", *OF_ONE))
+        for number in range(4):
+            assert made.found() is None
+            made.sends(asked_by(SHUT_OUT, number), asked_by(HEARD, number))
+        at = [NOW + timedelta(seconds=each) for each in (6, 12, 15)]
+        told = made.found()
+        assert told == Unheard(
+            interface="lab", port=67, frames=3, since=at[0], until=at[1], macs={SHUT_OUT: at[1]}, others_at=at[2]
+        )
+        made.sends(asked_by(SHUT_OUT, 9))
+        told = made.found()
+        assert told is not None
+        assert (told.frames, told.macs, told.others_at) == (4, {SHUT_OUT: at[2]}, at[2]), "the others were heard before"
+        run(*made.appliance.command("iptables", "-D", *OF_ONE))
+        made.sends(asked_by(SHUT_OUT, 10))
+        assert [made.look() for _ in range(4)] == [0] * 4, "it is heard now"
+
+
+def test_one_machine_that_asks_alone_is_told_by_its_mac_until_another_is_heard() -> None:
+    with lab() as made:
+        run(*made.appliance.command("iptables", "-A", *OF_ONE))
+        for number in range(4):
+            made.sends(asked_by(SHUT_OUT, number))
+            told = made.found()
+        assert told is not None
+        assert ([*told.macs], told.others_at) == ([SHUT_OUT], None)
+        made.sends(asked_by(HEARD, 1))
+        told = made.found()
+        assert told is not None
+        assert ([*told.macs], told.others_at) == ([SHUT_OUT], NOW + timedelta(seconds=15))
+        assert made.found(timedelta(minutes=9)) is not None
+        assert made.found(timedelta(minutes=1)) is None, "it asks no more, so that nothing is known of it"
+
+
+def test_a_firewall_that_then_drops_everything_is_told_of_all_that_ask() -> None:
+    with lab() as made:
+        run(*made.appliance.command("iptables", "-A", *OF_ONE))
+        for number in range(4):
+            made.sends(asked_by(SHUT_OUT, number), asked_by(HEARD, number))
+            made.found()
+        run(*made.appliance.command("iptables", "-A", *DROP))
+        for number in range(10, 14):
+            made.sends(asked_by(SHUT_OUT, number), asked_by(HEARD, number))
+            told = made.found()
+            assert told is None or told.others_at is not None or {*told.macs} == {SHUT_OUT, HEARD}
+        made.asks(1)
+        made.found()
+        told = made.found()
+        assert told is not None
+        assert {SHUT_OUT, HEARD} < {*told.macs}
+
+
+def test_nothing_is_told_of_some_while_not_all_of_what_comes_in_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    with lab() as made:
+        run(*made.appliance.command("iptables", "-A", *OF_ONE))
+        for number in range(6):
+            made.kept_out += 1
+            made.sends(asked_by(SHUT_OUT, number), asked_by(HEARD, number))
+            assert made.found() is None
+        monkeypatch.setattr(
+            "tinkbox.boot.dhcp.unheard._MOST", 2
+        )  # frames at a look, so that others wait for the next one
+        for number in range(6):
+            made.sends(asked_by(SHUT_OUT, number), asked_by(HEARD, number), asked_by(HEARD, number))
+            assert made.found() is None

@@ -107,6 +107,13 @@ def test_a_second_address_of_an_interface_can_be_chosen(namespace: str) -> None:
     assert "name='eth1', address=IPv4Address('172.31.0.9'), network=IPv4Network('172.31.0.0/24')" in answer
 
 
+def test_a_chosen_address_has_its_own_network_whatever_comes_before_it(namespace: str) -> None:
+    add(namespace, "eth1", "172.30.0.50/32")  # as keepalived gives one
+    ip("-n", namespace, "address", "add", "172.30.0.1/24", "dev", "eth1")
+    answer = ask(namespace, "['eth1'], A('172.30.0.1')")
+    assert "address=IPv4Address('172.30.0.1'), network=IPv4Network('172.30.0.0/24')" in answer
+
+
 def test_an_interface_and_the_address_of_another_one_are_refused_with_both_ways_out(namespace: str) -> None:
     add(namespace, "eth1", "172.30.0.1/24")
     add(namespace, "eth2", "172.31.0.1/24")

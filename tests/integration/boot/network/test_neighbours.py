@@ -8,7 +8,7 @@ from ipaddress import IPv4Network
 import pytest
 
 from examples.lab.network import BRIDGE, Network
-from tests.integration.boot.wires import inside
+from tests.integration.boot.wires import at_home_in, hosts, inside
 from tests.machine.hosts import Host
 from tinkbox.boot.network.neighbours import Neighbours
 from tinkbox.model.hardware import MacAddress
@@ -34,6 +34,24 @@ def neighbours() -> Iterator[Neighbours]:
 
 def test_whoever_spoke_to_us_is_known_by_its_mac_at_each_of_its_addresses(neighbours: Neighbours) -> None:
     assert [neighbours.mac_at(each) for each in (FIRST, SECOND)] == [MacAddress(MAC)] * 2
+
+
+def test_an_entry_that_no_arp_changes_is_known_with_its_interface() -> None:
+    with hosts("appliance") as (appliance,):
+        for words in (
+            "link add lab type bridge",
+            "address add 172.30.0.1/24 dev lab",
+            "link set lab up",
+            f"neigh add {FIRST} lladdr {MAC} nud permanent dev lab",
+            f"neigh add {SECOND} lladdr {MAC} nud reachable dev lab",
+        ):
+            appliance.ip(words)
+        with at_home_in(appliance.name):
+            made = Neighbours({"lo": LOOPBACK, "lab": IPv4Network("172.30.0.0/24")})
+        with closing(made):
+            assert made.permanent_at(FIRST) == ("lab", MacAddress(MAC))
+            assert [made.permanent_at(each) for each in (SECOND, "172.30.0.9", "127.0.0.1", "")] == [None] * 4
+            assert made.mac_at(SECOND) == MacAddress(MAC)
 
 
 def test_whose_mac_has_to_be_known_is_who_is_on_a_network_of_ours(neighbours: Neighbours) -> None:

@@ -16,13 +16,14 @@ from tinkbox.engine.doctor.case import OsieSize
 from tinkbox.engine.doctor.examiner import Examiner, Premises
 from tinkbox.engine.doctor.rounds import Rounds
 from tinkbox.engine.machines.boot_history import Seen
+from tinkbox.engine.timeline.syslog import BURST
 from tinkbox.engine.timeline.timeline import Timeline
 from tinkbox.engine.turns import AT_ONCE, Turns
 from tinkbox.engine.workflows.journals import LostWork
 from tinkbox.model.boot import Asker, Silence, Stage
 from tinkbox.model.diagnosis import Gravity, Heard, Rival
 from tinkbox.model.documents.hardware import parse_hardware
-from tinkbox.model.errors import Conflict, NotFound, TooMany, Unavailable
+from tinkbox.model.errors import Conflict, Invalid, NotFound, Refusal, TooMany, Unavailable
 from tinkbox.model.firmware_traits import FirmwareTraits
 from tinkbox.model.hardware import MacAddress
 from tinkbox.model.inventory import Inventory
@@ -31,8 +32,9 @@ from tinkbox.model.journal import Seen as JournalSeen
 from tinkbox.model.leases import Subnet
 from tinkbox.model.limits import EXAMINATIONS, Ledger
 from tinkbox.model.sightings import Sighting
-from tinkbox.model.vitals import Attachment, TaggedQuestion, Vitals
+from tinkbox.model.vitals import Attachment, TaggedQuestion, Unheard, Vitals
 from tinkbox.wire.messages.journal import History
+from tinkbox.wire.syslog import Message, Severity
 
 OTHER = Rival(
     interface="eth1",
@@ -52,6 +54,7 @@ class World:
         self.refuses = ""
         self.osie = [OsieSize(architecture="x86_64", ramdisk=80 << 20)]
         self.osie_gone: dict[str, str] = {}
+        self.osie_refused: Refusal | None = None
         self.firmware_traits = FirmwareTraits()
         self.inventories: dict[str, Inventory] = {}
         self.inventoried_at: datetime | None = None
@@ -75,6 +78,11 @@ class World:
         await self.answered.wait()
         self.asking -= 1
         return Heard(rivals=self.rivals)
+
+    def built(self) -> list[OsieSize]:
+        if self.osie_refused is not None:
+            raise self.osie_refused
+        return self.osie
 
     async def lost(self) -> Mapping[str, LostWork]:
         self.looks_for_lost += 1
@@ -104,7 +112,7 @@ class World:
             seen,
             self.premises,
             ask=self.ask,
-            osie=lambda: self.osie,
+            osie=self.built,
             osie_gone=lambda: self.osie_gone,
             inventory=self.inventory,
             inventory_at=self.inventory_at,
@@ -190,10 +198,55 @@ async def test_a_round_asks_for_no_other_server_and_tells_those_that_were_heard_
     assert await examiner.round() == ()
     world.osie.clear()
     assert [each.rule for each in await examiner.round()] == ["NoOsie"]
-    assert world.asking == 0
+    assert (world.asking, examiner.has_asked) == (0, False)
     world.answered.set()
     await examiner.listen()
+    assert examiner.has_asked
     assert [each.rule for each in await examiner.round()] == ["OtherServer", "NoOsie"]
+
+
+@pytest.mark.parametrize(
+    ("mode", "stage"), [("proxy", Stage.REQUESTED), ("proxy", Stage.OTHER_SERVER), ("off", Stage.SCRIPT)]
+)
+async def test_where_machines_get_addresses_of_a_server_that_does_not_answer_us_no_server_is_said_to_be_missing(
+    world: World, mode: str, stage: Stage
+) -> None:
+    box, _ = world.box, await world.box.machine(1)
+    world.premises = replace(world.premises, mode=mode)
+    examiner = world.examiner
+
+    async def told() -> list[Gravity]:
+        found = (await examiner.examine()).diagnoses
+        return [each.gravity for each in found if each.rule == "NobodyGivesAddresses"]
+
+    async def boots() -> None:
+        box.clock.forward(1000)
+        box.machines.progress.saw(mac(1), stage)
+        box.machines.progress.saw(mac(1), Stage.WORKER)
+        box.clock.forward(7)
+
+    assert await told() == [Gravity.FAULT]
+    await boots()
+    assert await told() == [Gravity.SUSPECT]
+    assert "NobodyGivesAddresses" in [each.rule for each in await examiner.round()]
+    box.clock.forward(86_401)
+    assert await told() == [Gravity.FAULT], "that was long ago"
+    await boots()
+    world.rivals = (OTHER,)
+    assert await told() == []
+    world.rivals = ()
+    box.clock.forward(1)
+    assert await told() == [Gravity.FAULT], "it answered us before, and machines have what it gave them then"
+    await boots()
+    assert await told() == [Gravity.SUSPECT]
+
+
+async def test_an_address_that_was_seen_before_the_start_may_have_been_ours(world: World) -> None:
+    world.box.machines.progress.saw(mac(1), Stage.LOADER)
+    world.box.clock.forward(5)
+    world.premises = replace(world.premises, mode="proxy", since=world.box.clock())
+    found = [each for each in (await world.examiner.examine()).diagnoses if each.rule == "NobodyGivesAddresses"]
+    assert [each.gravity for each in found] == [Gravity.FAULT]
 
 
 async def test_what_is_wrong_for_all_is_said_of_the_appliance_and_not_of_each_machine(world: World) -> None:
@@ -270,6 +323,32 @@ async def test_one_machine_is_looked_at_by_any_key(world: World) -> None:
         await world.rules("08:00:27:00:00:64")
     with pytest.raises(NotFound):
         await world.rules("nobody")
+
+
+async def test_lines_of_syslog_that_were_dropped_are_named_as_not_examined(world: World) -> None:
+    await world.box.machine(1)
+    workflow = await world.box.workflow()
+    machine = MacAddress(mac(1))
+    world.asks(machine)
+    line = Message(severity=Severity.WARNING, facility=0, program="x", text="harmless")
+    for _ in range(int(BURST)):
+        world.box.syslog.said(machine, line)
+    for key in ("", machine):
+        assert not [each for each, _ in (await world.examiner.examine(key)).unexamined if "syslog" in each]
+    began = f"{world.box.clock():%H:%M:%S}"
+    for _ in range(3):
+        world.box.syslog.said(machine, line)
+    told = [
+        await world.examiner.examine(),
+        await world.examiner.examine(machine),
+        await world.examiner.examine_workflow(workflow),
+    ]
+    for each in told:
+        (why,) = [why for what, why in each.unexamined if what == "3 lines of syslog of machine machine-1"]
+        assert why.startswith("they came faster than 50 a second and were dropped, the first at ")
+        assert began in why
+    world.box.clock.forward(2 * 86_400)
+    assert not [each for each, _ in (await world.examiner.examine(machine)).unexamined if "syslog" in each]
 
 
 async def test_all_who_ask_at_once_share_a_survey(world: World) -> None:
@@ -457,7 +536,51 @@ async def test_rounds_tell_what_an_examination_tells_whatever_the_machine_did_si
         world.box.clock.forward(5)
 
 
-@pytest.mark.parametrize("rule", ["ManagementController", "AsksInVlan", "BootLoop"])
+def keeps_from_booting(netboot: dict[str, object], **dhcp: object) -> str:
+    """The document of machine 1, which says that of its only card."""
+    document = hardware(1)
+    card = document["network"]["interfaces"][0]  # type: ignore[index]  # as `hardware` makes it
+    card["dhcp"] |= dhcp
+    card["netboot"] |= netboot
+    return json.dumps(document)
+
+
+@pytest.mark.parametrize(
+    ("netboot", "dhcp", "rule"),
+    [
+        ({"allow_pxe": False}, {}, "NotPermitted"),
+        ({"allow_workflow": False}, {}, "NotPermitted"),
+        ({}, {"tftp_server_name": "10.0.0.9", "boot_file_name": "ztp.cfg"}, "NotPermitted"),
+        ({}, {"arch": "aarch64"}, "NoOsie"),
+    ],
+)
+async def test_rounds_tell_at_once_that_a_document_keeps_a_machine_from_the_workflow_that_waits_for_it(
+    world: World, netboot: dict[str, object], dhcp: dict[str, object], rule: str
+) -> None:
+    await world.box.machines.push(parse_hardware(keeps_from_booting(netboot, **dhcp)))
+    examiner = world.examiner
+    assert await examiner.round() == ()
+    await world.box.workflow()
+    (found,) = await examiner.round()
+    assert (found.rule, found.machine) == (rule, mac(1))
+    assert await world.rules(mac(1)) == [(mac(1), rule)]
+    world.osie = []
+    found, *others = await examiner.round()
+    assert (found.rule, found.machine) == ("NoOsie", ""), "of all machines it is told once"
+    assert [each.rule for each in others] == [rule] * (rule != "NoOsie")
+
+
+@pytest.mark.parametrize(("refusal", "gravity"), [(Invalid, "suspect"), (Unavailable, "fault")])
+async def test_an_osie_is_said_to_be_sent_all_the_same_where_only_its_description_is_wrong(
+    world: World, refusal: type[Refusal], gravity: str
+) -> None:
+    world.osie_refused = refusal("it is wrong: build it again")
+    (found,) = await world.examiner.round()
+    assert (found.rule, found.gravity.value) == ("NoOsie", gravity)
+    assert ("all the same" in found.cause) == (refusal is Invalid)
+
+
+@pytest.mark.parametrize("rule", ["ManagementController", "AsksInVlan", "BootLoop", "PortUnheard"])
 async def test_rounds_find_machines_that_are_waited_for_and_get_nowhere(world: World, rule: str) -> None:
     box, _ = world.box, await world.box.machine(1)
     await box.workflow()
@@ -468,6 +591,8 @@ async def test_rounds_find_machines_that_are_waited_for_and_get_nowhere(world: W
     elif rule == "AsksInVlan":
         asked = TaggedQuestion(mac=mac(1), interface="eth1", vlan_id=20, at=box.clock())
         world.measured = replace(world.measured, tagged=(asked,))
+    elif rule == "PortUnheard":
+        world.measured = replace(world.measured, unheard=(unheard_of(mac(1), box.clock()),))
     else:
         for _ in range(6):
             world.asks(mac(1))
@@ -475,7 +600,46 @@ async def test_rounds_find_machines_that_are_waited_for_and_get_nowhere(world: W
             saw(mac(1), Stage.LOADER, "ipxe.efi", name="ipxe.efi")
             box.clock.forward(12)
         world.asks(mac(1))
-    assert rule in [each.rule for each in await examiner.round()]
+    assert (rule, mac(1)) in [(each.rule, each.machine) for each in await examiner.round()]
+
+
+def unheard_of(machine: MacAddress, at: datetime) -> Unheard:
+    return Unheard(interface="eth1", port=67, frames=3, since=at, until=at, macs={machine: at}, others_at=at)
+
+
+async def test_an_unknown_machine_that_loads_ipxe_again_and_again_is_told_in_a_round(world: World) -> None:
+    world.premises = replace(world.premises, mode="off", discovers=True)
+    box, examiner = world.box, world.examiner
+    for _ in range(3):
+        assert await examiner.round() == ()
+        for stage in (Stage.LOADER_REQUESTED, Stage.LOADER):
+            box.machines.progress.saw(STRANGER, stage, "undionly.kpxe", name="undionly.kpxe")
+        box.clock.forward(18)
+    assert [(each.rule, each.machine) for each in await examiner.round()] == [("BootLoop", STRANGER)]
+    box.machines.progress.saw(STRANGER, Stage.DISCOVERY)
+    assert await examiner.round() == ()
+
+
+async def test_a_machine_whose_packets_are_dropped_is_named_and_is_no_trouble_of_another_one(world: World) -> None:
+    box = world.box
+    for number in (1, 2):
+        await box.machine(number)
+        await box.workflow(device_1=number)
+        box.machines.progress.saw(mac(number), Stage.RAMDISK)
+    box.clock.forward(1000)
+    world.asks(mac(2))
+    world.measured = replace(world.measured, unheard=(unheard_of(mac(1), box.clock()),))
+    box.clock.forward(60)
+    told = {each.machine: each for each in await world.examiner.round() if each.leads}
+    assert {machine: each.rule for machine, each in told.items()} == {
+        "": "PortUnheard",
+        mac(1): "PortUnheard",
+        mac(2): "SilentOsie",
+    }
+    name = box.machines.known.name(box.machines.known.holder(mac(1)))
+    assert f"drops what {mac(1)} of machine {name} sends on eth1 to UDP port 67" in told[""].cause
+    box.machines.progress.saw(mac(1), Stage.DISCOVER, asker="PXE")
+    assert "PortUnheard" not in await world.rules(mac(1)), "it was heard since"
 
 
 async def test_what_is_told_for_a_day_outlasts_a_boot_and_a_restart_of_the_appliance(world: World) -> None:

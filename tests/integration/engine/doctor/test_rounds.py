@@ -43,10 +43,11 @@ def found(rule: str = "DiskNearlyFull", cause: str = "", **more: object) -> Diag
 class World:
     """`found` is what the next round finds, or raises."""
 
-    def __init__(self, box: Appliance) -> None:
+    def __init__(self, box: Appliance, mode: str = "reservation") -> None:
         self.box = box
         self.found: list[Diagnosis] | Exception = []
-        self.is_ready = False
+        self.is_ready = self.has_asked = False
+        self.mode = mode
         self.rounds = self.started()
 
     def started(self) -> Rounds:
@@ -55,7 +56,16 @@ class World:
                 raise self.found
             return self.found
 
-        return Rounds(examine, examine, self.box.store, self.box.wakeups, self.box.clock, ready=lambda: self.is_ready)
+        return Rounds(
+            examine,
+            examine,
+            self.box.store,
+            self.box.wakeups,
+            self.box.clock,
+            ready=lambda: self.is_ready,
+            asked=lambda: self.has_asked,
+            mode=self.mode,
+        )
 
     async def go(self, *seen: Diagnosis, times: int = 1) -> None:
         self.found = list(seen)
@@ -266,6 +276,51 @@ async def test_after_a_restart_what_lasts_is_not_told_again_and_has_its_since(
         assert timedelta(seconds=last["lasted"]) >= timedelta(hours=1)  # type: ignore[arg-type]  # a number
         assert last["gravity"] == "fault"
         assert not [each for each in lines(caplog) if "began" in each]
+
+
+async def test_after_a_restart_another_server_is_over_when_the_network_was_asked_and_shows_none(tmp_path: Path) -> None:
+    clock = Clock()
+    async with appliance(tmp_path / "tinkbox.sqlite", clock) as box:
+        await World(box).go(found("OtherServer"))
+    async with appliance(tmp_path / "tinkbox.sqlite", clock) as box:
+        world = World(box)
+        world.is_ready = True
+        await world.go(times=AFTER_START + GONE)
+        assert (world.rules, len(world.rounds.unconfirmed())) == (["OtherServer"], 1)
+        world.has_asked = True
+        assert not world.rounds.unconfirmed(), "the examination that asked tells what there is"
+        await world.go(times=GONE)
+        assert world.rules == []
+        assert (await world.told())[-1] == "condition.over OtherServer"
+
+
+@pytest.mark.parametrize(
+    ("before", "mode", "stays"),
+    [
+        ("reservation", "proxy", False),
+        ("proxy", "off", False),
+        ("proxy", "proxy", True),
+        ("reservation", "pool", True),
+    ],
+)
+async def test_what_to_do_about_other_servers_in_another_mode_is_over_with_that_mode(
+    tmp_path: Path, before: str, mode: str, stays: bool
+) -> None:
+    clock = Clock()
+    async with appliance(tmp_path / "tinkbox.sqlite", clock) as box:
+        await World(box, before).go(found("OtherServer"), found("NobodyGivesAddresses"), found("OsieDamaged"))
+    async with appliance(tmp_path / "tinkbox.sqlite", clock) as box:
+        world = World(box, mode)
+        await world.rounds.recall()
+        depending = ["OtherServer", "NobodyGivesAddresses"]
+        assert world.rules == [*(depending if stays else []), "OsieDamaged"]
+        await world.again()
+        over = [each for each in await world.told() if "over" in each]
+        assert over == ([] if stays else [f"condition.over {each}" for each in depending])
+    async with appliance(tmp_path / "tinkbox.sqlite", clock) as box:
+        world = World(box, before)
+        await world.rounds.recall()
+        assert world.rules == [*(depending if stays else []), "OsieDamaged"], "what is over is so for ever"
 
 
 async def test_after_a_restart_what_lasted_stands_until_everything_was_examined(tmp_path: Path) -> None:

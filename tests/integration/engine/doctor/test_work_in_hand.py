@@ -18,6 +18,7 @@ from tinkbox.engine.timeline.syslog import LINES_READ
 from tinkbox.model.boot import Stage
 from tinkbox.model.diagnosis import Diagnosis, Gravity
 from tinkbox.model.documents.hardware import parse_hardware
+from tinkbox.model.engine_trouble import EngineFault, EngineTrouble
 from tinkbox.model.errors import Conflict, NotFound, Unavailable
 from tinkbox.model.images.mirrors import MirrorFault, MirrorTrouble
 from tinkbox.model.reasons import Reason
@@ -346,6 +347,17 @@ async def test_a_key_means_a_machine_or_a_workflow_and_never_both(world: World) 
         await examiner.examine_either("machine-1")
 
 
+async def test_a_name_that_several_workflows_have_means_the_newest_and_the_others_are_named(world: World) -> None:
+    box, _ = world.box, await world.box.machine(1)
+    first, second = await box.workflow(), await box.workflow()
+    found = await world.examiner.examine_either("hello_world_workflow")
+    others = ("1 other workflow called 'hello_world_workflow'", f"only the newest is; {first[:8]}, PENDING")
+    assert (found.workflow, others in found.unexamined) == (second, True)
+    assert not [
+        each for each, _ in (await world.examiner.examine_either(second)).unexamined if "other workflow" in each
+    ]
+
+
 async def test_an_unanswered_question_for_other_servers_is_not_asked_where_nobody_listens(world: World) -> None:
     world.answered.clear()
     found = await world.examiner.examine(listens=False)
@@ -460,6 +472,39 @@ async def test_a_ready_service_whose_engine_dies_is_told_while_its_workflow_runs
     assert wrong.rule == "ServiceGone"
     await box.services.observed(APPLIANCE, (replace(ready, phase=Phase.EXITED),))
     assert await world.examiner.round() == (), "it ended by itself, and well"
+
+
+async def test_appliances_engine_is_told_as_away_also_of_a_workflow_that_failed_for_it(world: World) -> None:
+    box = world.box
+    await box.machine(1)
+    flow = await box.workflow(SERVED)
+    assert await box.services.wanted(APPLIANCE, "") is not None
+    (run,) = await box.runs(flow, "db")
+    message = "no Docker engine answers at unix:///x"
+    gone = Standing(run=run.token, phase=Phase.FAILED, reason=Reason.ENGINE_GONE, message=message)
+    await box.services.observed(APPLIANCE, (gone,))
+    assert (await box.workflows.get(flow)).state is State.FAILED
+    engine = EngineTrouble(fault=EngineFault.NO_SOCKET, why=message, url="unix:///x")
+    world.measured = Vitals(at=box.clock(), engine=engine)
+    assert [rule for rule, _ in await told(world, flow)] == ["EngineAway", "WorkflowFailed"]
+    world.measured = Vitals(at=box.clock())
+    assert [rule for rule, _ in await told(world, flow)] == ["WorkflowFailed"]
+
+
+async def test_changed_template_is_told_with_a_failure(world: World) -> None:
+    box, worker = world.box, await world.box.machine(1)
+    flow = await box.workflow()
+    await box.session(worker)
+    offer = await box.offer(worker)
+    assert offer is not None
+    await box.report(worker, offer, State.FAILED, reason="NonZeroExit", message="exit code 3")
+    box.clock.forward(5)
+    (template,) = await box.templates.all()
+    text = (await box.templates.get(template.id)).data
+    await box.templates.update(template.id, data=text.replace("timeout: 60", "timeout: 90"))
+    (failed,) = (await world.examiner.examine_workflow(flow)).diagnoses
+    assert f"But template '{template.name}' was changed since: a retry runs the text of before" in failed.remedy
+    assert f"`tinkbox workflow create -t {template.name} machine-1` makes a workflow of the new one." in failed.remedy
 
 
 async def test_the_engine_of_a_machine_that_is_away_is_told_until_it_answers(world: World) -> None:

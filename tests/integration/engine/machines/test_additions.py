@@ -49,6 +49,13 @@ async def test_it_gets_the_lowest_address_that_is_nobodys(box: Appliance) -> Non
     assert str((await made.add(added(9))).interfaces[0].address) == "172.30.0.2"
 
 
+async def test_an_address_that_the_appliances_host_has_beside_is_not_given_to_a_machine(box: Appliance) -> None:
+    made = additions(box, replace(ADDRESSING, held=lambda: {IPv4Address("172.30.0.2")}))
+    assert str((await made.add(added(7))).interfaces[0].address) == "172.30.0.3"
+    with pytest.raises(Conflict, match="the appliance's own address"):
+        await made.add(added(8), "172.30.0.2")
+
+
 async def test_two_that_are_added_at_once_get_two_addresses(box: Appliance) -> None:
     made = additions(box)
     async with asyncio.TaskGroup() as group:

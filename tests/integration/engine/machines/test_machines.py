@@ -180,7 +180,7 @@ async def supplied(box: Appliance, *, ready: bool) -> Machines:
     """Machines of which number 1 is supplied by its workflow."""
     supply = Supply(service="boot", url="http://w.lab/auto.ipxe", ready=ready)
     known = {str(UUID(int=1)): supply}
-    near = Near(lambda _: None, lambda _: False, lambda _, __: False, lambda _, __: "")
+    near = Near(lambda _: None, lambda _: False, lambda _, __: False, lambda _, __: "", lambda _: None)
     machines = Machines(
         box.store, box.wakeups, box.clock, box.clock.steady, Seal(b"key"), near, lambda _: False, known.get
     )

@@ -521,3 +521,40 @@ async def test_a_credential_that_a_person_made_stands_on_the_timeline(box: Appli
     assert (told.detail, told.facts["who"]) == ("by ann", "ann")
     (status,) = await box.machines.all()
     assert status.stage is None
+
+
+async def test_ticket_of_another_appliance_is_told_of_the_machine_at_the_senders_address(box: Appliance) -> None:
+    await box.machine(1)
+    await box.machine(2)
+    box.neighbours[HERE] = mac(1)
+    ticket = BootTicket(kind=Kind.BY_HAND, holder=box.machines.known.holder(mac(2)), address=address(2), serial=1)
+    for text in (Seal(b"another").sealed(ticket), boot_ticket(box)[:-4] + "wxyz", "nothing"):
+        with pytest.raises(Denied, match="no boot ticket of this appliance: boot this machine again"):
+            await exchange(box, text)
+    (told,) = await seen(box, Stage.TICKET_REFUSED)
+    assert (told.facts["why"], told.facts["address"], told.facts["neighbour"]) == (
+        TicketRefusal.UNREADABLE,
+        HERE,
+        mac(1),
+    )
+    assert await seen(box, Stage.TICKET_REFUSED, 2) == [], "what the ticket says of itself counts for nothing"
+
+
+async def test_ticket_of_another_appliance_from_an_unknown_host_is_told_of_no_machine(box: Appliance) -> None:
+    await box.machine(1)
+    box.neighbours[ELSEWHERE] = THIEF
+    with pytest.raises(Denied):
+        await exchange(
+            box, Seal(b"another").sealed(BootTicket(kind=Kind.BOOT, holder="x", address=HERE, serial=1)), at=ELSEWHERE
+        )
+    assert await seen(box, Stage.TICKET_REFUSED) == []
+    assert box.machines.timeline.newest(THIEF) is None
+
+
+async def test_ticket_of_another_appliance_from_another_host_at_the_address_counts_for_no_boot(box: Appliance) -> None:
+    await box.machine(1)
+    box.neighbours[HERE] = THIEF
+    with pytest.raises(Denied):
+        await exchange(box, "nothing")
+    (told,) = await seen(box, Stage.TICKET_REFUSED)
+    assert (told.facts[OTHER_HOST], told.facts["neighbour"]) == (THIEF, THIEF)

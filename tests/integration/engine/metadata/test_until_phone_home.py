@@ -93,6 +93,8 @@ async def test_a_failed_module_fails_the_action_with_its_name_and_that_the_syste
     assert message == f"cloud-init failed in scripts_user (modules-final): 'running config-scripts_user'; {UP}"
     details = [each.detail for each in await box.machines.timeline.of(mac(1)) if each.stage is Stage.CLOUD_INIT]
     assert "scripts_user (modules-final) failed: running config-scripts_user" in details
+    told = [each for each in await box.machines.timeline.of(mac(1)) if each.stage is Stage.CLOUD_INIT]
+    assert {each.facts["workflow"] for each in told} == {system.offer.workflow_id}
 
 
 async def test_a_system_whose_host_keys_are_empty_files_is_not_called_well(box: Appliance) -> None:

@@ -102,6 +102,12 @@ async def test_what_was_seen_of_any_machine_is_told_before_and_after_it_is_saved
     assert bench.rung == 2
 
 
+async def test_no_detail_looks_like_a_command_of_ours(bench: Bench) -> None:
+    bench.timeline.saw(KNOWN, Stage.LOADER_FAILED, "`tinkbox workflow cancel node1` is not served")
+    (seen,) = await bench.timeline.of(KNOWN)
+    assert seen.detail == "'tinkbox workflow cancel node1' is not served"
+
+
 async def test_the_newest_boot_is_told_apart_from_earlier_ones(bench: Bench) -> None:
     first, second = [Stage.DISCOVER, Stage.LEASED], [Stage.DISCOVER, Stage.OFFERED, Stage.LEASED]
     boot(bench, KNOWN, Stage.LEASED)

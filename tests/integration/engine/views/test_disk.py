@@ -16,19 +16,27 @@ def folders(tmp_path: Path) -> dict[Stored, Path]:
     (below / "a.cast").write_bytes(b"x" * 1_000)
     (below / "b.cast").write_bytes(b"x" * 24)
     (below / "link").symlink_to(tmp_path / "elsewhere")
-    return {Stored.RECORDINGS: tmp_path / "kept", Stored.IMAGES: tmp_path / "registry"}
+    osie = tmp_path / "osie" / "x86_64"
+    osie.mkdir(parents=True)
+    (osie / "vmlinuz").write_bytes(b"x" * 512)
+    return {
+        Stored.RECORDINGS: tmp_path / "kept",
+        Stored.IMAGES: tmp_path / "registry",
+        Stored.OSIE: tmp_path / "osie",
+    }
 
 
 async def test_folders_are_measured_with_all_that_is_below_them(tmp_path: Path, folders: dict[Stored, Path]) -> None:
     async with appliance(tmp_path / "db") as box:
         gauge = DiskGauge(box.store, folders, lambda: 7, 8, box.clock)
-        assert not {Stored.RECORDINGS, Stored.IMAGES} & (await gauge.usage()).shares.keys()
+        assert not {Stored.RECORDINGS, Stored.IMAGES, Stored.OSIE} & (await gauge.usage()).shares.keys()
         await gauge.measure()
         shares = (await gauge.usage()).shares
         assert shares.keys() == set(Stored)
         link = len(str(tmp_path / "elsewhere"))
         assert shares[Stored.RECORDINGS] == Share(octets=1_024 + link, number=3)
         assert shares[Stored.IMAGES] == Share(octets=0, number=0)
+        assert shares[Stored.OSIE] == Share(octets=512, number=1)
 
 
 async def test_a_kind_that_counts_itself_is_not_measured(tmp_path: Path, folders: dict[Stored, Path]) -> None:

@@ -1,12 +1,15 @@
 """What follows when an attempt ends or a workflow is told to stop."""
 
 import asyncio
+import json
 
 import pytest
 
-from tests.integration.engine.appliance import HELLO, RELAY, Appliance
+from tests.integration.engine.appliance import HELLO, RELAY, Appliance, address, hardware, mac
 from tests.integration.engine.flows import LIMITED, REBOOT, RETRIES
+from tinkbox.engine.workflows.retries import create_command
 from tinkbox.model.boot import Boot
+from tinkbox.model.documents.hardware import parse_hardware
 from tinkbox.model.errors import Conflict
 from tinkbox.model.machine_state import MachineState
 from tinkbox.model.reasons import Reason
@@ -319,6 +322,46 @@ async def test_a_workflow_is_not_retried_on_whose_machine_another_one_ran_since(
     assert await box.workflows.overtaken(await box.workflows.get(newer)) == ""
     if end is State.FAILED:
         assert await box.workflows.retry(newer) == newer
+
+
+async def test_retry_of_a_workflow_whose_template_was_changed_since_is_told_with_the_command_for_the_new_text(
+    box: Appliance,
+) -> None:
+    worker, failed = await begun(box)
+    await box.report(worker, failed, State.FAILED)
+    old = await box.workflows.get(failed.workflow_id)
+    assert await box.workflows.template_changed(old) == ""
+    box.clock.forward(1)
+    template = await box.templates.get(old.template_name)
+    await box.templates.update(old.template_name, data=template.data.replace("timeout: 60", "timeout: 90"))
+    changed = await box.workflows.template_changed(old)
+    assert changed == (
+        f"template '{old.template_name}' was changed since: a retry runs the text of before; `tinkbox workflow create -t {old.template_name} "
+        "machine-1` makes a workflow of the new one"
+    )
+    await box.workflows.retry(failed.workflow_id)
+    assert await box.workflows.template_changed(await box.workflows.get(failed.workflow_id)) == changed
+    again = await box.workflow(template.data)
+    assert await box.workflows.template_changed(await box.workflows.get(again)) == ""
+
+
+@pytest.mark.parametrize(
+    ("devices", "command"),
+    [
+        ({"device_1": mac(1)}, "-t os machine-1"),
+        ({"device_1": str(mac(1)).upper()}, "-t os machine-1"),
+        ({"device_1": address(1)}, "-t os machine-1"),
+        ({}, "-t os machine-1"),
+        ({"device_1": mac(1), "url": "http://x"}, """-t os -r '{"url": "http://x"}' machine-1"""),
+        ({"device_1": mac(1), "of": "`a'b"}, """-t os -r '{"of": "\\u0060a'"'"'b"}' machine-1"""),
+        ({"url": "x"}, """-t os -r '{"url": "x"}'"""),
+        ({"a": mac(1), "b": address(1)}, f"""-t os -r '{{"a": "{mac(1)}", "b": "{address(1)}"}}'"""),
+        ({"device_1": mac(1), "long": "x" * 1_000}, "-t os -r JSON machine-1"),
+    ],
+)
+def test_command_that_makes_a_workflow_once_more_has_all_its_parameters(devices: dict[str, str], command: str) -> None:
+    machine = parse_hardware(json.dumps(hardware(1)))
+    assert create_command("os", devices, machine) == f"tinkbox workflow create {command}"
 
 
 @pytest.mark.parametrize("going", [False, True])

@@ -5,7 +5,8 @@ from ipaddress import IPv4Address
 
 import pytest
 
-from tinkbox.boot.dhcp.other_servers import discover, read_offer
+from tinkbox.boot.dhcp.other_servers import discover, of_ipxe, read_offer
+from tinkbox.model.boot import Asker
 from tinkbox.model.diagnosis import Rival
 from tinkbox.model.hardware import MacAddress
 from tinkbox.wire.dhcp.clients import identify
@@ -52,6 +53,14 @@ def test_the_question_is_of_a_machine_that_does_not_exist_and_would_boot() -> No
     assert (QUESTION.xid, QUESTION.flags) == (0x05060708, 0x8000)
     client = identify(QUESTION)
     assert (client.netboots, client.architecture) == (True, 7)
+
+
+def test_the_same_machine_asks_as_ipxe_by_a_number_of_its_own() -> None:
+    asked = of_ipxe(QUESTION)
+    assert (asked.mac, asked.xid != QUESTION.xid) == (QUESTION.mac, True)
+    client = identify(asked)
+    assert (client.asker, client.architecture) == (Asker.IPXE, 7)
+    assert read_offer(framed(OFFER), asked, "eth1") is None
 
 
 def test_an_offer_tells_who_sent_it_and_what() -> None:

@@ -12,7 +12,7 @@ from tinkbox.boot.dhcp.reporting import LOGGED_EVERY, DhcpReporter, arrival, who
 from tinkbox.model.boot import Asker, Boot, Client, Plan, Silence, Stage
 from tinkbox.model.leases import Lease, LeaseState
 from tinkbox.wire.dhcp.clients import identify
-from tinkbox.wire.dhcp.packets import Packet
+from tinkbox.wire.dhcp.packets import NOWHERE, Packet
 from tinkbox.wire.dhcp.pxe import BootService, answer
 
 PLAN = Plan(boot=Boot.OSIE, hardware_id="h", interface=INTERFACE)
@@ -87,6 +87,19 @@ def test_an_offer_is_told_with_what_was_offered() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("request_", "alone"),
+    [
+        (replace(FIRMWARE, flags=0, giaddr=NOWHERE), True),
+        (replace(FIRMWARE, flags=0x8000, giaddr=NOWHERE), False),
+        (replace(FIRMWARE, flags=0, giaddr=IPv4Address("10.9.0.1")), False),
+    ],
+    ids=["no broadcast is asked for", "a broadcast is", "by a relay"],
+)
+def test_an_offer_tells_whether_it_was_sent_to_the_machine_alone(request_: Packet, alone: bool) -> None:
+    assert ("sent_alone" in told(request_).facts[0]) is alone
+
+
 def test_an_acknowledgement_tells_that_the_machine_accepted_and_that_it_has_its_address() -> None:
     lab = told(replace(FIRMWARE, options={**FIRMWARE.options, **SELECTING}), replace(PLAN, lease=LEASE))
     assert [stage for _, stage, _ in lab.seen] == [Stage.REQUESTED, Stage.LEASED]
@@ -100,6 +113,22 @@ def test_beside_another_server_nobody_is_said_to_have_an_address() -> None:
     assert (offered.facts[0]["mode"], offered.facts[0]["address"]) == ("proxy", "")
     accepted = told(replace(FIRMWARE, options={**FIRMWARE.options, **SELECTING}), service=proxy)
     assert [stage for _, stage, _ in accepted.seen] == [Stage.REQUESTED]
+
+
+@pytest.mark.parametrize("own", [True, False])
+def test_a_machine_that_chose_another_interface_of_ours_chose_no_other_server(own: bool) -> None:
+    lab, second = Lab([]), IPv4Address("172.29.0.1")
+    chose = replace(FIRMWARE, options={**FIRMWARE.options, **SELECTING, 54: second.packed})
+    reporter = DhcpReporter(lab, SERVICE, lambda: 0.0, lambda address: own and address == second)
+    reporter.unanswered(chose, identify(chose), Silence.OTHER_SERVER)
+    assert [stage for _, stage, _ in lab.seen] == ([] if own else [Stage.OTHER_SERVER])
+
+
+def test_who_tells_an_architecture_and_not_that_it_boots_is_no_installed_system() -> None:
+    firmware = replace(INSTALLED, options={**INSTALLED.options, 93: b"\0\x07"})
+    lab = told(firmware, replace(PLAN, boot=Boot.NOTHING))
+    assert lab.seen == [(firmware.mac, Stage.DISCOVER, "without option 60 (PXEClient), architecture 7")]
+    assert lab.facts[0] | {"asker": Asker.SYSTEM.value, "architecture": 7, "address": "172.30.0.5"} == lab.facts[0]
 
 
 def test_an_installed_system_that_begins_is_told_and_one_that_runs_is_not() -> None:

@@ -29,6 +29,22 @@ async def test_firmware_is_offered_its_address_and_program_and_is_seen() -> None
         ]
 
 
+async def test_macs_of_what_was_read_are_told_once_whether_it_is_answered_or_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    stranger = replace(FIRMWARE, mac=MacAddress("02:00:00:00:00:77"))
+    async with serving() as bench:
+        assert bench.server.take_heard() == set()
+        bench.say(FIRMWARE, stranger, FIRMWARE)
+        await bench.drained()
+        assert bench.server.take_heard() == {FIRMWARE.mac.octets, stranger.mac.octets}
+        assert (bench.server.take_heard(), bench.server.kept_out) == (set(), 0)
+        monkeypatch.setattr("tinkbox.boot.dhcp.server.MOST_HEARD", 1)
+        bench.say(FIRMWARE, stranger)
+        await bench.drained()
+        assert bench.server.take_heard() is None, "not all of them are known"
+
+
 async def test_a_lease_is_noted_when_it_is_granted() -> None:
     async with serving() as bench:
         bench.say(replace(IPXE, options={**IPXE.options, **CHOSEN}))

@@ -48,6 +48,16 @@ def test_a_reply_of_its_kind_ends_it_and_no_other() -> None:
     assert not refusals.look()
 
 
+def test_that_there_is_no_port_is_over_when_there_is_one_and_not_when_other_replies_are_sent() -> None:
+    refusals, line = Refusals(Clock()), Line()
+    line.error = OSError(errno.EADDRINUSE, "Address already in use")
+    refusals.note("lab", "TFTP", line.error, "172.30.0.5", line.again)
+    refusals.sent("lab", "TFTP")
+    assert [each.no_port for each in refusals.look()] == [True]
+    line.error = None
+    assert refusals.look() == ()
+
+
 def test_what_cannot_be_tried_again_is_over_after_a_while() -> None:
     clock = Clock()
     refusals = Refusals(clock)

@@ -387,3 +387,19 @@ def test_of_a_machine_that_is_no_longer_told_anything_no_script_is_told(tftp_fil
     lab.plan = None
     delivered(tftp_files, TURN)
     assert (lab.seen, lab.begun) == ([], [])
+
+
+@pytest.mark.parametrize("name", ["SNPONLY.EFI", "snponly.efi\ufffd", "snponly.efi ", "Snponly.efi\ufffd\ufffd"])
+def test_a_loader_is_served_and_noted_by_its_name_to_firmware_that_spells_it_otherwise(
+    lab: Lab, tftp_files: TftpFiles, name: str
+) -> None:
+    assert tftp_files.find(STRANGER, name) == b"iPXE"
+    tftp_files.saw_address(PEER, Stage.LOADER, f"{name}, 4 bytes", name=name)
+    assert lab.seen == [(PEER, Stage.LOADER, f"{name}, 4 bytes", {"name": "snponly.efi"})]
+
+
+@pytest.mark.parametrize("name", ["snponly.efi.bak", "\ufffdsnponly.efi", "VMLINUZ"])
+def test_what_only_begins_or_ends_as_a_loader_is_not_served(lab: Lab, tftp_files: TftpFiles, name: str) -> None:
+    assert tftp_files.find(STRANGER, name) is None
+    tftp_files.saw_address(PEER, Stage.LOADER_FAILED, "", name=name, why="not found")
+    assert lab.seen == [(PEER, Stage.LOADER_FAILED, "", {"name": name, "why": "not found"})]

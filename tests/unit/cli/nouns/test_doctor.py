@@ -98,10 +98,10 @@ def test_beside_a_fault_it_says_what_was_not_examined_and_of_one_patient_only_wh
     tinkbox: Callable[..., Printed], appliance: FakeAppliance
 ) -> None:
     others = [{"what": "other DHCP servers", "why": "no right to ask"}]
-    rest = [{"what": "the appliance itself", "why": "`tinkbox doctor` examines it"}]
+    rest = [{"what": "everything else", "why": "`tinkbox doctor` examines it"}]
     found = told(FOUND, unasked="no right to ask", unexamined=others + rest)
     appliance.answers = {"GET /v1/doctor?machine=": found, f"GET /v1/doctor?key={MAC}": found | {"machine": MAC}}
-    assert "\nNot examined: other DHCP servers (no right to ask); the appliance itself (" in tinkbox("doctor").out
+    assert "\nNot examined: other DHCP servers (no right to ask); everything else (" in tinkbox("doctor").out
     assert tinkbox("doctor", MAC).out.endswith("\n\nNot examined: other DHCP servers (no right to ask).\n")
 
 
@@ -249,6 +249,8 @@ SERVER = {"server": "dnsmasq", "where": "into a file", "lines": ["dhcp-boot=tag:
 def test_the_lines_for_other_servers_can_be_pasted_and_leave_the_diagnoses_in_sight(
     tinkbox: Callable[..., Printed], appliance: FakeAppliance
 ) -> None:
+    appliance.answers["GET /v1/doctor?machine="] = told(FOUND | {"rule": "BootLoop"}, mode="off", servers=[SERVER])
+    assert tinkbox("doctor").out.startswith("For dnsmasq")
     appliance.answers["GET /v1/doctor?machine="] = told(FOUND, mode="off", servers=[SERVER])
     shown = tinkbox("doctor").out
     assert shown.startswith(f"For dnsmasq, into a file:\n\ndhcp-boot=tag:ipxe,x\n  and so on{120 * 'x'}\n\nFAULT  ")

@@ -395,6 +395,27 @@ def test_it_is_not_told_twice_with_the_folder_of_the_appliance(
     assert tinkbox("workflow", "state", WORKFLOW_ID).out.count("workflow logs") == 1
 
 
+def test_output_is_offered_where_something_was_printed_and_nowhere_else(
+    tinkbox: Tinkbox, workflows: FakeAppliance
+) -> None:
+    for printed, offered in ((0, False), (7, True)):
+        workflows.answers[f"GET /v1/workflows/{WORKFLOW_ID}/state"] = {**FAILED, "output_bytes": printed}
+        assert ("workflow logs" in tinkbox("workflow", "state", WORKFLOW_ID).out) is offered
+
+
+CHANGED = "template 'os' was changed since: a retry runs the text of before; `tinkbox workflow create -t os vm1` makes a workflow of the new one"
+
+
+def test_changed_template_is_told_beside_a_retry(tinkbox: Tinkbox, workflows: FakeAppliance) -> None:
+    workflows.answers[f"GET /v1/workflows/{WORKFLOW_ID}/state"] = {**FAILED, "template_changed": CHANGED}
+    *_, told, retry = tinkbox("workflow", "state", WORKFLOW_ID).out.splitlines()
+    assert told.strip() == CHANGED
+    assert "workflow retry" in retry
+    workflows.answers[f"POST /v1/workflows/{WORKFLOW_ID}/retry"] = {"id": WORKFLOW_ID, "template_changed": CHANGED}
+    retried = tinkbox("workflow", "retry", WORKFLOW_ID)
+    assert (retried.out, retried.err) == (f"Retried Workflow:  {WORKFLOW_ID}\n", f"tinkbox: {CHANGED}\n")
+
+
 def test_of_an_action_that_never_ran_no_output_is_offered(tinkbox: Tinkbox, workflows: FakeAppliance) -> None:
     not_found = {**FAILED, "reason": "ImageNotFound", "hint": Reason.IMAGE_NOT_FOUND.hint}
     never_began = {**FAILED, "current_action_state": "PENDING"}
@@ -851,7 +872,7 @@ def test_watching_on_a_terminal_tells_of_boots_and_progress_and_what_to_do_after
         "2020-07-08 15:17:02 UTC  machine.stage      machine-1: fetched the kernel [2J",
         *(["\x1b[2K41 %  38 MB/s  1:12 left"] * 6),
         "\x1b[2K2020-07-08 15:17:02 UTC  workflow.failed",
-        "    what to do:       use a larger disk",
+        "    the action advises: 'use a larger disk'",
         "    where it stands:  tinkbox workflow state a8984b09",
         "    what it printed:  tinkbox workflow logs a8984b09",
         "    once more:        tinkbox workflow retry a8984b09",

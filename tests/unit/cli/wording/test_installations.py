@@ -109,7 +109,7 @@ def test_the_end_of_a_failure_is_why_and_what_helps() -> None:
     }  # fmt: skip
     assert refusal_of("node7", "0123456789", state, "tinkbox") == [
         "node7: installation / image: NoSuchDisk: no disk",
-        "what to do: look",
+        "the action advises: 'look'",
         "what it printed: tinkbox workflow logs 01234567   once more: tinkbox workflow retry 01234567",
     ]
     failed = refusal_of("node7", "0123456789", {**state, "reason": "CloudInitFailed"}, "tinkbox")[-1]

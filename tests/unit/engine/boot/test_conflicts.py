@@ -20,6 +20,13 @@ def test_one_host_keeps_a_few_addresses_from_known_machines_and_no_more() -> Non
     assert kept_out(conflicts, range(50, 51), by="another") == [KEPT_OUT_SECONDS]
 
 
+def test_when_a_host_answered_last_is_known_and_when_any_did() -> None:
+    conflicts = Conflicts(100)
+    kept_out(conflicts, range(3))
+    kept_out(conflicts, range(3, 5), by="another", now=40.0)
+    assert (conflicts.seconds_since(LIAR, 60.0), conflicts.seconds_since("", 60.0)) == (60.0, 20.0)
+
+
 def test_in_a_small_pool_one_host_is_believed_for_two_addresses() -> None:
     assert kept_out(Conflicts(5), range(4)) == [KEPT_OUT_SECONDS, KEPT_OUT_BRIEFLY_SECONDS, 0, 0]
 

@@ -6,15 +6,36 @@ from ipaddress import IPv4Address, IPv4Network
 
 import pytest
 
-from tests.unit.engine.boot_story import BEGIN, KNOWN, MAC, answered, appliance, asked, case, failed, fetched, seen
+from tests.unit.engine.boot_story import (
+    BEGIN,
+    KNOWN,
+    MAC,
+    answered,
+    appliance,
+    asked,
+    case,
+    failed,
+    fetched,
+    osie_boot,
+    seen,
+)
 from tests.unit.engine.doctor.rules.test_silence import WORK
 from tinkbox.engine.doctor.case import ON_APPLIANCE, AwaitedService, Case, Work
 from tinkbox.engine.doctor.doctor import diagnose, faults, first_line, work_rules
 from tinkbox.model.boot import Asker, Silence, Stage, Step, StepError
 from tinkbox.model.diagnosis import Diagnosis, Gravity
 from tinkbox.model.engine_trouble import EngineFault, EngineTrouble
-from tinkbox.model.hardware import Interface
-from tinkbox.model.host_vitals import HostVitals, LinkSettings, RefusedReplies, StrayRoute, TakenAddress
+from tinkbox.model.hardware import Interface, MacAddress
+from tinkbox.model.host_vitals import (
+    HeldAddress,
+    HostVitals,
+    JoinedInterfaces,
+    LinkSettings,
+    RefusedReplies,
+    StrayRoute,
+    TakenAddress,
+    UnroutedNetwork,
+)
 from tinkbox.model.images.mirrors import MirrorFault, MirrorTrouble
 from tinkbox.model.leases import Subnet
 from tinkbox.model.netboot import Netboot, OwnOsie
@@ -40,6 +61,12 @@ SENT = [*SCRIPTED, seen(8, Stage.KERNEL), seen(9, Stage.RAMDISK)]
 STORIES: dict[str, list[Sighting]] = {"never": [], "loaded": LOADED, "scripted": SCRIPTED}
 KERNEL = DamagedFile(path="/data/osie/x86_64/vmlinuz", how="it is missing")
 REFUSED = RefusedWrite(since=BEGIN, what=Unwritten.DATABASE, text="no space left")
+REFUSED_TO_ANOTHER = RefusedReplies(
+    interface="eth1", what="DHCP", times=3, since=BEGIN, error="refused", to="172.30.0.60"
+)
+ANOTHER = MacAddress("08:00:27:00:00:99")
+UNHEARD = Unheard(interface="eth1", port=67, frames=3, since=BEGIN, until=BEGIN, macs={MAC: BEGIN})
+ANOTHER_UNHEARD = replace(UNHEARD, macs={ANOTHER: BEGIN})
 
 
 def vitals(**measured: object) -> Vitals:
@@ -118,7 +145,8 @@ def test_a_loop_is_read_after_what_says_why_it_goes_on() -> None:
         (shut("tcp", 80, "HTTP"), LOADED, "PortShut"),
         (shut("tcp", 80, "HTTP"), [*LOADED, asked(5, Asker.IPXE), *answered(6)], "PortShut"),
         (shut("udp", 514, "syslog"), SENT, "SilentOsie"),
-        (vitals(unheard=(Unheard(interface="eth1", port=67, frames=3, since=BEGIN, until=BEGIN),)), [], "PortUnheard"),
+        (vitals(unheard=(UNHEARD,)), [], "PortUnheard"),
+        (vitals(unheard=(ANOTHER_UNHEARD,)), [], "NeverSeen"),
         (vitals(attachments=(replace(UP, index=8, bound=7),)), LOADED, "InterfaceRecreated"),
         (vitals(attachments=(replace(UP, carrier=False),)), LOADED, "NoCarrier"),
         (vitals(refused_writes=(REFUSED,)), SENT, "WriteRefused"),
@@ -137,6 +165,26 @@ def test_a_fault_is_blamed_for_what_the_machine_needs_next_and_for_nothing_else(
     found = first_line(beside(measured, *sightings))
     assert found is not None
     assert found.rule == told
+
+
+@pytest.mark.parametrize(
+    ("measured", "told"),
+    [
+        (vitals(attachments=(DOWN,)), ["InterfaceDown"]),
+        (shut("udp", 67, "DHCP"), ["PortShut"]),
+        (shut("tcp", 80, "HTTP"), []),
+        (vitals(attachments=(AWAY,)), []),
+        (vitals(host=HostVitals(refused_replies=(REFUSED_TO_ANOTHER,))), []),
+        (vitals(unheard=(ANOTHER_UNHEARD,)), []),
+    ],
+)
+def test_a_new_workflow_waits_a_minute_for_its_machine_unless_a_fault_stops_that_very_machine(
+    measured: Vitals, told: list[str]
+) -> None:
+    waits = {"waited_since": BEGIN, "subnets": (NEAR, FAR)}
+    assert rules(beside(measured, after=5, **waits)) == told
+    assert rules(beside(measured, *osie_boot(-600), after=565, heard_at=BEGIN - timedelta(minutes=9), **waits)) == told
+    assert rules(beside(measured, after=60, **waits)) == (told or ["NeverSeen"])
 
 
 @pytest.mark.parametrize(
@@ -195,13 +243,96 @@ def test_replies_and_addresses_that_others_take_are_blamed_on_their_interface() 
     ]
     link = LinkSettings(interface="eth1", networks=frozenset({NEAR.network}), mtu=1500)
     stray = StrayRoute(
-        interface="eth1", ours=UP.address, network=NEAR.network, address=IPv4Address("172.30.0.21"), through="tun0"
+        interface="eth1",
+        ours=UP.address,
+        network=NEAR.network,
+        address=IPv4Address("172.30.0.21"),
+        among=frozenset({IPv4Network("172.30.0.20/30")}),
+        through="tun0",
     )
     elsewhere = vitals(attachments=(UP,), host=HostVitals(links=(link,), stray_routes=(stray,)))
     assert rules(beside(elsewhere, asked(0), *answered(1))) == ["LeadsElsewhere"]
     assert rules(beside(elsewhere, asked(0), seen(1, Stage.OFFERED))) == ["Stalled"], "DHCP goes out on its interface"
+    for another in (replace(KNOWN, address=IPv4Address("172.30.0.27")), replace(KNOWN, address=None)):
+        assert rules(beside(elsewhere, asked(0), *answered(1, "172.30.0.27"), interface=another)) == ["Stalled"]
+        assert rules(beside(elsewhere, *SENT, interface=replace(another, address=IPv4Address("172.30.0.24")))) == [
+            "SilentOsie"
+        ]
+    mine = replace(KNOWN, address=None)
+    assert rules(beside(elsewhere, asked(0), *answered(1, "172.30.0.22"), interface=mine)) == ["LeadsElsewhere"]
+    far = replace(KNOWN, address=IPv4Address("172.31.0.21"))
+    behind_relay = [asked(0, relay="172.30.0.21"), *answered(1, "172.31.0.21")]
+    subnets = (NEAR, Subnet(network=IPv4Network("172.31.0.0/24")))
+    found = beside(elsewhere, *behind_relay, interface=far, subnets=subnets)
+    assert rules(found) == ["Stalled"], "only DHCP goes to the relay"
     tftp = HostVitals(refused_replies=(replace(refused, what="TFTP"),))
     assert rules(beside(vitals(host=tftp), asked(0), seen(1, Stage.OFFERED))) == ["Stalled"]
+
+
+def test_two_interfaces_on_one_network_are_blamed_on_both_and_on_no_third() -> None:
+    joined = JoinedInterfaces(interfaces=("eth2", "eth1"), own_at=BEGIN)
+    measured = vitals(attachments=(UP,), host=HostVitals(joined=(joined,)))
+    offered = (asked(0), seen(1, Stage.OFFERED))
+    assert rules(beside(measured, *offered, subnets=(NEAR, FAR))) == ["SameNetwork"]
+    third = replace(measured, host=HostVitals(joined=(replace(joined, interfaces=("eth2", "eth3")),)))
+    assert rules(beside(third, *offered, subnets=(NEAR, FAR))) == ["Stalled"]
+    wrong = answered(1, server="172.30.1.1")
+    assert rules(beside(vitals(), asked(0), *wrong, subnets=(NEAR, FAR))) == ["AddressOutside"]
+    assert rules(beside(measured, asked(0), *wrong, subnets=(NEAR, FAR))) == ["SameNetwork"]
+
+
+@pytest.mark.parametrize("others_at", [None, BEGIN + timedelta(seconds=1001)])
+@pytest.mark.parametrize(
+    "earlier",
+    [
+        [],
+        LOADED,
+        SENT,
+        [*SENT, seen(10, Stage.SESSION)],
+        [asked(0), *answered(1), failed(30, "silence", 3)],
+        osie_boot(0),
+    ],
+)
+def test_a_machine_that_asks_and_is_not_heard_is_told_so_first_whatever_its_boots_before_told(
+    earlier: list[Sighting], others_at: datetime | None
+) -> None:
+    last, since = BEGIN + timedelta(seconds=1000), BEGIN + timedelta(seconds=990)
+    unheard = replace(UNHEARD, since=since, until=last, macs={MAC: last, ANOTHER: last}, others_at=others_at)
+    found = beside(vitals(unheard=(unheard,)), *earlier, after=1000, subnets=(NEAR, FAR))
+    first = first_line(found)
+    assert first is not None
+    assert (first.rule, first.machine, first.gravity) == ("PortUnheard", MAC, Gravity.FAULT)
+    assert not {"SilentOsie", "SilentLoader", "Stalled", "NeverSeen"} & {*rules(found)}
+    working = case(*earlier, after=1000, faults=faults(appliance(vitals=vitals(unheard=(unheard,)))))
+    beside_worker = diagnose(replace(working, work=replace(WORK, contact=working.now)))
+    assert first_line(beside_worker) is None
+    assert Gravity.FAULT not in {each.gravity for each in beside_worker}, "another host may have asked in its name"
+
+
+def test_a_machine_that_was_heard_when_others_were_not_has_another_trouble() -> None:
+    for mac, at in ((ANOTHER, 30), (MAC, 0), (MAC, -5)):
+        unheard = replace(UNHEARD, until=BEGIN + timedelta(seconds=30), macs={mac: BEGIN + timedelta(seconds=at)})
+        for sightings, told in (
+            ([asked(0), seen(1, Stage.OFFERED)], ["Stalled"]),
+            ([asked(0), *answered(1), failed(30, "silence", 3)], ["TransferStopped"]),
+            (SENT, ["SilentOsie"]),
+        ):
+            assert rules(beside(vitals(unheard=(unheard,)), *sightings)) == told
+
+
+def test_what_concerns_one_address_or_one_network_is_blamed_there_alone() -> None:
+    held = HeldAddress(interface="lo", address=IPv4Address("172.30.0.21"), prefix=32)
+    stopped = (asked(0), *answered(1), failed(30, "silence", 3))
+    here = vitals(attachments=(UP,), host=HostVitals(held=(held,)))
+    assert rules(beside(here, *stopped)) == ["ReservedHere"]
+    other = HostVitals(held=(replace(held, address=IPv4Address("172.30.0.22")),))
+    assert rules(beside(vitals(attachments=(UP,), host=other), *stopped)) == ["TransferStopped"]
+    relayed = Subnet(network=IPv4Network("172.31.0.0/24"))
+    lacking = UnroutedNetwork(network=relayed.network, addresses=(IPv4Address("172.31.0.21"),), why="unreachable")
+    measured = vitals(attachments=(UP,), host=HostVitals(unrouted=(lacking,)))
+    assert rules(beside(measured, *stopped, subnets=(NEAR, relayed))) == ["TransferStopped"]
+    far = replace(KNOWN, address=IPv4Address("172.31.0.30"))
+    assert rules(beside(measured, *stopped, subnets=(NEAR, relayed), interface=far)) == ["NoRoute"]
 
 
 def test_a_boot_file_or_a_step_that_lacks_a_file_of_the_osie_is_the_damaged_osie() -> None:
@@ -252,6 +383,38 @@ def test_images_and_services_of_a_workflow_lack_what_the_appliance_lacks() -> No
     ):
         found = diagnose(Case(now=BEGIN, since=BEGIN, address=UP.address, work=work, faults=own), work_rules())
         assert {(each.rule, each.workflow) for each in found} == {(told, work.id)}
+
+
+@pytest.mark.parametrize(
+    ("host", "message", "told"),
+    [
+        (
+            ON_APPLIANCE,
+            "service db was not ready within 60 seconds, but pending: no Docker engine answers at unix:///x",
+            True,
+        ),
+        (ON_APPLIANCE, "service db was not ready within 60 seconds, but starting", False),
+        (
+            "node8",
+            "service db was not ready within 60 seconds, but pending: no Docker engine answers at unix:///x",
+            False,
+        ),
+    ],
+)
+def test_workflow_that_failed_for_want_of_the_appliances_engine_is_told_behind_that_while_it_is_away(
+    host: str, message: str, *, told: bool
+) -> None:
+    engine = EngineTrouble(fault=EngineFault.SILENT, why="no answer", url="unix:///x")
+    ended = replace(
+        WORK, state=State.FAILED, action_state=State.PENDING, reason=Reason.SERVICE_NOT_READY.value, hint=Reason.SERVICE_NOT_READY.hint,
+        message=message, service="db", service_host=host, ended_at=BEGIN,
+    )  # fmt: skip
+    away, well = (
+        diagnose(Case(now=BEGIN, since=BEGIN, address=UP.address, work=ended, faults=found), work_rules())
+        for found in (faults(appliance(vitals=vitals(engine=engine))), ())
+    )
+    assert rules(away) == (["EngineAway", "WorkflowFailed"] if told else ["WorkflowFailed"])
+    assert rules(well) == ["WorkflowFailed"]
 
 
 def test_what_was_seen_of_the_boot_before_a_running_action_leads_nowhere_while_its_worker_is_in_touch() -> None:

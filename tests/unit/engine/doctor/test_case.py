@@ -1,11 +1,14 @@
 """What the doctor's rules are made of."""
 
+from datetime import timedelta
+
 import pytest
 
-from tests.unit.engine.boot_story import asked, case, fetched, osie_boot, seen
-from tinkbox.engine.doctor.case import Finding, line, number, of, sized, text
+from tests.unit.engine.boot_story import BEGIN, MAC, appliance, asked, case, fetched, osie_boot, seen
+from tinkbox.engine.doctor.case import Duty, Finding, Stops, line, number, of, sized, text
 from tinkbox.model.boot import Stage
 from tinkbox.model.diagnosis import Gravity
+from tinkbox.model.hardware import MacAddress
 
 
 def test_sightings_fall_into_boots() -> None:
@@ -13,6 +16,17 @@ def test_sightings_fall_into_boots() -> None:
     assert [len(boot) for boot in story.boots] == [13, 13]
     assert story.last == tuple(osie_boot(300))
     assert case().last == ()
+
+
+def test_machine_is_unheard_from_its_last_question_until_anything_of_it_is_seen() -> None:
+    stops = Stops(duties=frozenset({Duty.DHCP}), unheard={MAC: BEGIN + timedelta(seconds=10)})
+    assert case().is_unheard(stops)
+    assert case(asked(9)).is_unheard(stops)
+    assert not case(asked(9), asked(10)).is_unheard(stops)
+    assert not case(seen(9, Stage.DISCOVER, lasted=1.0)).is_unheard(stops)
+    assert not case(mac=MacAddress("08:00:27:00:00:99")).is_unheard(stops)
+    assert not appliance().is_unheard(stops)
+    assert not case().is_unheard(Stops(duties=frozenset({Duty.DHCP})))
 
 
 def test_a_finding_without_evidence_cannot_be_made() -> None:

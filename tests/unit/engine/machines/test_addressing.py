@@ -1,5 +1,6 @@
 """What is told of a document whose addresses cannot work on the networks that are served."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from ipaddress import IPv4Address, IPv4Network
 from typing import Any
@@ -44,6 +45,21 @@ def test_an_address_of_no_served_network_is_told() -> None:
     assert notes(card("172.31.0.5", "")) == {
         f"{KEY}.address": f"{said}; it has no netmask either, so it is not given out"
     }
+
+
+def test_an_address_and_a_mac_that_the_appliances_host_has_itself_are_told() -> None:
+    hardware = hardware_from_document(
+        {"id": "0eba0bf8-3772-4b4a-ab9f-6ebe93b90a94", "network": {"interfaces": [card("172.30.0.27")]}}
+    )
+    held = IPv4Address("172.30.0.27")
+    sound = Addressing(mode="reservation", subnets=SUBNETS, own=[OURS])
+    assert list(notes_on(hardware, sound)) == []
+    wrong = replace(sound, held=lambda: {held}, cards=lambda: {MAC: "lab"})
+    assert {each.key: each.text for each in notes_on(hardware, wrong)} == {
+        "network.interfaces[0].dhcp.mac": f"{MAC} is the MAC of the appliance's own interface lab: no machine can have it there",
+        f"{KEY}.address": "the appliance's host itself has 172.30.0.27: what it sends to the machine, it gets itself",
+    }
+    assert [each.key for each in notes_on(hardware, replace(wrong, mode="off"))] == ["network.interfaces[0].dhcp.mac"]
 
 
 def test_a_missing_netmask_is_that_of_the_served_network() -> None:

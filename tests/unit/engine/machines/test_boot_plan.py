@@ -1,6 +1,7 @@
 """What a booting machine is told to boot."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -13,7 +14,7 @@ from tinkbox.engine.machines.boot_plan import (
     parked_reason,
 )
 from tinkbox.model.boot import Boot, Stage, Supply
-from tinkbox.model.hardware import Hardware, Interface, MacAddress
+from tinkbox.model.hardware import Form, Hardware, Interface, MacAddress
 from tinkbox.model.netboot import Netboot, OwnOsie
 
 MAC = MacAddress("08:00:27:00:00:01")
@@ -169,12 +170,19 @@ def test_a_retired_machine_is_told_nothing_not_even_its_address(netboots: bool) 
         ([], ""),
         ([{}], ""),
         ([{"allow_pxe": False}], "allow_pxe: false"),
+        (
+            [{"allow_pxe": False, "pxe_told": False, "form": Form.V1ALPHA1}],
+            "does not permit network boot: it has no netboot.allowPXE",
+        ),
         ([{"allow_workflow": False}], "allow_workflow: false"),
         ([{"allow_pxe": False}, {"allow_workflow": False}], "allow_workflow: false"),
         ([{"allow_pxe": False}, {}], ""),
+        ([{"netboot": Netboot(file="ztp.cfg")}], "names another boot server"),
+        ([{"netboot": Netboot(server_name="10.0.0.9")}, {"allow_pxe": False}], "names another boot server"),
+        ([{"netboot": Netboot(file="ztp.cfg")}, {}], ""),
     ],
 )
-def test_a_document_that_keeps_a_machine_from_its_workflow_is_a_reason(cards: list[dict[str, bool]], why: str) -> None:
+def test_a_document_that_keeps_a_machine_from_its_workflow_is_a_reason(cards: list[dict[str, Any]], why: str) -> None:
     interfaces = tuple(
         Interface(mac=MacAddress(f"08:00:27:00:00:0{place}"), **each) for place, each in enumerate(cards)
     )

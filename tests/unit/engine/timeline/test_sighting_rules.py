@@ -148,6 +148,10 @@ def test_repeated_sighting_is_told_the_same_whenever_one_looks(times: list[float
     assert abs(entry.ended - ended_at(expected)) < timedelta(milliseconds=1)
 
 
+def test_no_fact_looks_like_a_command_of_ours() -> None:
+    assert cleaned_facts({"name": "`tinkbox workflow cancel node1`"}) == {"name": "'tinkbox workflow cancel node1'"}
+
+
 def test_facts_are_few_and_short_and_json_can_say_them() -> None:
     hostile: dict[str, Fact] = {
         "n\n" * 100: "\x1b" + "x" * 5_000,

@@ -371,6 +371,10 @@ def test_text_of_a_packet_is_bounded_and_harmless(octets: bytes, text: str) -> N
     assert shown(octets) == text
 
 
+def test_text_of_a_packet_is_no_command_of_ours() -> None:
+    assert shown(b"`tinkbox doctor`") == "'tinkbox doctor'"
+
+
 def test_text_of_a_packet_has_the_length_that_is_asked_for() -> None:
     assert shown(b"x" * 99, 70) == "x" * 70
 

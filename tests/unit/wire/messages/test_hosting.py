@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tinkbox.model.command_lines import not_ours
 from tinkbox.model.errors import Invalid
-from tinkbox.model.reasons import MAX_REASON
+from tinkbox.model.reasons import MAX_REASON, ReasonText
 from tinkbox.model.services import (
     TOLD_RESTARTS,
     HealthCheck,
@@ -37,6 +37,7 @@ from tinkbox.wire.messages.worker import MAX_TAIL_LINE
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
 TEXTS = st.lists(TEXT, max_size=3).map(tuple)
+SAID = TEXT.map(not_ours)
 NUMBERS = st.integers(0, 10**6)
 SECONDS = st.floats(0, 1e6)
 PORTS = st.lists(st.integers(1, 65_535), max_size=3).map(tuple)
@@ -63,8 +64,8 @@ SERVICES = st.builds(
     ),
 )
 STANDINGS = st.builds(
-    Standing, run=TEXT, phase=st.sampled_from(Phase), restarts=NUMBERS, exit_code=st.none() | NUMBERS, signal=TEXT,
-    reason=TEXT, message=TEXT.map(not_ours), tail=TEXTS, address=TEXT, ports=PORTS,
+    Standing, run=TEXT, phase=st.sampled_from(Phase), restarts=NUMBERS, exit_code=st.none() | NUMBERS,
+    signal=SAID, reason=SAID, message=SAID, tail=st.lists(SAID, max_size=3).map(tuple), address=TEXT, ports=PORTS,
 )  # fmt: skip
 WANTED = st.builds(
     WantedService, run=TEXT, workflow_id=TEXT, service=SERVICES, restarts=NUMBERS, phase=st.sampled_from(Phase),
@@ -85,6 +86,20 @@ def test_what_is_wanted_travels_unchanged(services: tuple[WantedService, ...]) -
 def test_what_is_observed_travels_unchanged(boot_id: str, standings: tuple[Standing, ...]) -> None:
     observed = Observed(boot_id=boot_id, standings=standings)
     assert decode_observed(encode(observed)) == observed
+
+
+def test_nothing_that_a_service_says_looks_like_a_command_of_ours() -> None:
+    said = "`tinkbox workflow cancel node1`"
+    standing = Standing(
+        run="r1",
+        phase=Phase.FAILED,
+        signal=said,
+        reason=ReasonText(said),
+        message=said,
+        tail=(said,),
+        restarted=(Restarted(number=1, exit_code=1, signal=said, message=said),),
+    )
+    assert "`" not in str(decode_observed(encode(Observed(boot_id="b", standings=(standing,)))))
 
 
 @given(SERVICES)

@@ -68,6 +68,10 @@ def test_without_devices_nothing_is_said_of_them_as_before_there_were_any() -> N
     assert decode_told(encode_message(told)) == told
 
 
+def test_nothing_that_a_machine_tells_of_itself_looks_like_a_command_of_ours() -> None:
+    assert changed(product="`tinkbox workflow cancel node1`").product == "'tinkbox workflow cancel node1'"
+
+
 def test_what_is_no_word_of_the_kernels_is_left_out_of_a_device() -> None:
     device = {"place": "0000:02:00.0", "id": "14e4:163b`", "kind": "x", "driver": "a\nb", "module": "ok-1_x"}
     hostile = {"place": "x;y", "id": "14e4:163b"}

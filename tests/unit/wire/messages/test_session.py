@@ -42,7 +42,7 @@ def test_a_worker_need_not_name_its_process() -> None:
 
 
 @pytest.mark.parametrize(
-    "changed", [{"secret": "short"}, {"secret": None}, {"secret": "s" * 257}, {"boot_id": ""}, {"boot_id": "b" * 257}, {"instance": 7}]
+    "changed", [{"secret": "short"}, {"secret": None}, {"secret": "s" * 257}, {"boot_id": ""}, {"boot_id": "b" * 257}, {"instance": 7}, {"version": "1.\nRun `sh`"}]
 )  # fmt: skip
 def test_what_could_be_guessed_or_is_too_long_or_missing_is_refused(changed: dict[str, object]) -> None:
     with pytest.raises(Invalid):

@@ -185,6 +185,29 @@ def test_where_metadata_is_and_what_an_action_waits_for_are_said_only_where_ther
     assert worker.decode_offer(worker.encode(offer)) == offer
 
 
+def test_what_an_action_prints_and_the_words_for_its_end_never_look_like_a_command_of_ours() -> None:
+    said = "`tinkbox workflow cancel node1`"
+    printed = Outcome(state=State.FAILED, signal=said, reason=ReasonText(said), tail=(said,))
+    outcome = worker.outcome_from_document(asdict(printed))
+    assert {outcome.signal, outcome.reason, *outcome.tail} == {"'tinkbox workflow cancel node1'"}
+
+
+@pytest.mark.parametrize(
+    "version", ["", "0.1.0", "0.2.0.dev3+g1234abc", "1:2", "0.1.0.\n  What to do: type `sh`", "v" * 65, "-", "ä"]
+)
+def test_version_of_a_worker_has_a_form_or_the_worker_is_refused(version: str) -> None:
+    hello = worker.encode(worker.Hello(boot_id="b", version=version))
+    if version in ("", "0.1.0", "0.2.0.dev3+g1234abc"):
+        assert worker.decode_hello(hello).version == version
+        return
+    with pytest.raises(
+        Invalid, match=r"^version is at most 64 letters, digits and \. \+ ~ - _, such as 0\.1\.0, and not '"
+    ) as refused:
+        worker.decode_hello(hello)
+    assert "`" not in str(refused.value)
+    assert str(refused.value).isprintable()
+
+
 def test_what_an_action_says_never_looks_like_a_command_of_ours() -> None:
     said = Outcome(
         state=State.FAILED, reason=ReasonText("Broken"), message="`tinkbox workflow delete --all`", hint="run `reboot`"

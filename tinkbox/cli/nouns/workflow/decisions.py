@@ -85,7 +85,12 @@ def retry(chosen: argparse.Namespace) -> int:
     def once_more(operator: "Operator", key: str) -> Awaitable[Document]:
         return operator.workflows.retry(key, chosen.first, confirm_wipe=chosen.confirm_wipe, run=run_of(chosen, key))
 
-    return change_each(chosen, once_more, lambda retried: print("Retried Workflow: ", retried["id"], flush=True))
+    def told(retried: Document) -> None:
+        print("Retried Workflow: ", retried["id"], flush=True)
+        if changed := retried.get("template_changed"):
+            print(clean(f"tinkbox: {changed}"), file=sys.stderr, flush=True)
+
+    return change_each(chosen, once_more, told)
 
 
 def takeover(chosen: argparse.Namespace) -> int:

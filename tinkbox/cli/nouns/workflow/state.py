@@ -12,12 +12,12 @@ from tinkbox.cli.flags import Verbs, add_listing, add_verb
 from tinkbox.cli.output.changes import show_each
 from tinkbox.cli.output.formats import Column, Document, fields, for_people, names_one, short, show
 from tinkbox.cli.wording.events import ACTION_STATES
-from tinkbox.cli.wording.hints import hint_of, may_have_printed
+from tinkbox.cli.wording.hints import advice_of, hint_of, may_have_printed
 from tinkbox.cli.wording.holds import decided_fields, held_fields
 from tinkbox.model.actions.progress import Progress, in_words
 from tinkbox.model.command_lines import typable
 from tinkbox.model.key_kinds import KeyKind
-from tinkbox.model.reasons import Reason
+from tinkbox.model.reasons import Reason, is_own_advice
 from tinkbox.model.workflow import FINAL, State
 from tinkbox.wire.messages.named_machines import machine_name
 
@@ -95,7 +95,8 @@ def _told(stands: Document, program: str) -> Iterator[tuple[str, object]]:
     over = stands["state"] in FINAL and stands["state"] != State.SUCCESS
     # Below stands the same command with its key.
     twice = over and stands["hint"] == typable(Reason.NON_ZERO_EXIT.hint, program)
-    hint = "" if refused or twice or stands["state"] == State.STOPPING else hint_of(stands, identity)
+    told = advice_of if is_own_advice(stands["reason"], stands["hint"]) else hint_of
+    hint = "" if refused or twice or stands["state"] == State.STOPPING else told(stands, identity)
     yield from _explained({**stands, "hint": hint}, failed, sys.maxsize)
     key = short(identity)
     found = stands.get("diagnosis")
@@ -115,7 +116,10 @@ def _next(stands: Document, program: str) -> Iterator[str]:
         yield f"{program} workflow logs {key}: what it printed"
     if later := stands.get("overtaken"):
         yield f"not to be retried: {later}"
-    elif stands["actions_done"] < stands["actions_total"]:
+        return
+    if changed := stands.get("template_changed"):
+        yield changed
+    if stands["actions_done"] < stands["actions_total"]:
         yield f"{program} workflow retry {key}: once more from this action on"
     else:
         again = shlex.quote(f"{stands['current_task']}/{stands['current_action']}")

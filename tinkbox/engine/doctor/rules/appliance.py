@@ -5,13 +5,13 @@ from datetime import timedelta
 from pathlib import PurePath
 from typing import Final
 
-from tinkbox.engine.doctor.case import REACHING, Case, Duty, Finding, Stops, moment
+from tinkbox.engine.doctor.case import REACHING, Case, Duty, Finding, Stops, moment, some
 from tinkbox.engine.doctor.rules.engine import own_engine_remedy, what_is_wrong
 from tinkbox.model.diagnosis import Gravity
 from tinkbox.model.duration import show_duration
 from tinkbox.model.sizes import show_size
 from tinkbox.model.text import counted, one_line
-from tinkbox.model.vitals import AGREES, MISSING, Attachment, DamagedFile, Memory
+from tinkbox.model.vitals import AGREES, MISSING, Attachment, DamagedFile, Memory, Unheard, firewalld_opens
 
 # Lines of evidence of one finding; the rest is counted.
 _MOST: Final = 8
@@ -77,10 +77,41 @@ def interface_down(case: Case) -> Iterator[Finding]:
             )
 
 
+def interface_is_port(case: Case) -> Iterator[Finding]:
+    """A provisioning interface that is a port of a bridge or bond: what comes in on it comes in on that."""
+    for each in _attachments(case):
+        if not each.present or not each.master:
+            continue
+        lab, over, address = each.interface, each.master, f"{each.address}/{each.prefix}"
+        holders = [name for name, has in ((lab, each.addresses), (over, each.master_has)) if each.address in has]
+        move = [f"ip addr del {address} dev {lab}"] * (lab in holders) + [f"ip addr add {address} dev {over}"] * (
+            over not in holders
+        )
+        back = [f"ip addr del {address} dev {over}"] * (over in holders) + [f"ip addr add {address} dev {lab}"] * (
+            lab not in holders
+        )
+        first = f"`{'` and `'.join(move)}`, then " if move else ""
+        then = f", then `{'` and `'.join(back)}`" if back else ""
+        yield Finding(
+            gravity=Gravity.FAULT,
+            cause=f"The appliance's interface {lab} is a port of {over}: what machines send reaches {over}, not {lab}, so tinkbox does not hear "
+            "them.",
+            evidence=(
+                f"{moment(case.now)} `ip link show {lab}` says master {over}",
+                f"{moment(case.now)} {address} is on {' and '.join(holders) or 'neither of them'}",
+            ),
+            remedy=f"If {lab} is not meant to be a port: `ip link set {lab} nomaster`{then}. If it is: {first}write `interface: {over}` in place of "
+            f"{lab} in tinkbox.yaml, and `systemctl restart tinkbox`. Write it where this host's network is configured, too.",
+            subject=lab,
+            stops=Stops(duties=REACHING, interface=lab),
+        )
+
+
 def address_missing(case: Case) -> Iterator[Finding]:
     """A provisioning interface without the address that machines know."""
     for each in _attachments(case):
-        if each.present and each.address not in each.addresses:
+        # On a port of a bridge or bond the address alone would mend nothing.
+        if each.present and not each.master and each.address not in each.addresses:
             has = ", ".join(map(str, sorted(each.addresses))) or "none"
             yield Finding(
                 gravity=Gravity.FAULT,
@@ -133,6 +164,10 @@ def no_carrier(case: Case) -> Iterator[Finding]:
 
 def port_unheard(case: Case) -> Iterator[Finding]:
     """What machines send to a port comes as far as this host, and not to us."""
+    if case.mac is not None:
+        # Told of a machine that was seen to ask in vain, whatever was seen of its boots before.
+        yield from (each.found for each in case.faults if case.is_unheard(each.stops))
+        return
     vitals = case.vitals
     if vitals is None:
         return
@@ -142,20 +177,69 @@ def port_unheard(case: Case) -> Iterator[Finding]:
         # What came before the rules were others says nothing of those that are.
         if (each.interface, each.port) in explained or (changed is not None and each.until <= changed):
             continue
-        yield Finding(
-            gravity=Gravity.FAULT,
-            cause=f"The appliance's host drops what machines on {each.interface} send to UDP port {each.port} before tinkbox gets it: most likely its "
-            "own firewall.",
-            evidence=(
-                f"{moment(each.since)} to {moment(each.until)} {each.frames} packets for port {each.port} came in on {each.interface}",
-                "nothing was delivered to tinkbox since, which listens there",
+        yield _of_some(case, each) if each.others_at is not None else _of_all(case, each)
+
+
+def _of_all(case: Case, unheard: Unheard) -> Finding:
+    """Nothing at all is delivered."""
+    interface, port = unheard.interface, unheard.port
+    alone = len(unheard.macs) == 1
+    what = f"{_askers(case, unheard)} sends on {interface}" if alone else f"machines on {interface} send"
+    return Finding(
+        gravity=Gravity.FAULT,
+        cause=f"The appliance's host drops what {what} to UDP port {port} before tinkbox gets it: most likely its own firewall.",
+        evidence=(
+            _came_in(case, unheard),
+            "nothing was delivered to tinkbox since, which listens there",
+            *(
+                ["no other machine asked there meanwhile: whether what others send gets through is not known"]
+                if alone
+                else []
             ),
-            remedy=f"`nft list ruleset` and `iptables-save` show the rules. `iptables -I INPUT -i {each.interface} -p udp "
-            f"--dport {each.port} -j ACCEPT` opens the port; with ufw `ufw allow in on {each.interface} to any port {each.port} proto "
-            "udp`, with firewalld `firewall-cmd --add-service=dhcp`. Open UDP 69 and TCP 80 as well.",
-            subject=f"{each.interface} udp {each.port}",
-            stops=Stops(duties=frozenset({Duty.DHCP}), interface=each.interface),
-        )
+        ),
+        remedy=f"`nft list ruleset` and `iptables-save` show the rules. `iptables -I INPUT -i {interface} -p udp "
+        f"--dport {port} -j ACCEPT` opens the port; with ufw `ufw allow in on {interface} to any port {port} proto "
+        f"udp`, with firewalld `{firewalld_opens(interface, port, 'udp')}`. Open UDP 69 and TCP 80 as well.",
+        subject=f"{interface} udp {port}",
+        stops=_only_of(unheard),
+    )
+
+
+def _of_some(case: Case, unheard: Unheard) -> Finding:
+    """What some machines send is not delivered, and what others send is."""
+    interface, port, who = unheard.interface, unheard.port, _askers(case, unheard)
+    assert unheard.others_at is not None
+    sends = "sends" if len(unheard.macs) == 1 else "send"
+    return Finding(
+        gravity=Gravity.FAULT,
+        cause=f"The appliance's host drops what {who} {sends} on {interface} to UDP port {port} before tinkbox gets it, and lets through "
+        "what other machines send there: most likely by a rule of its own firewall.",
+        evidence=(
+            _came_in(case, unheard),
+            "none of them was delivered to tinkbox, which listens there",
+            f"{moment(unheard.others_at)} what another machine sent there was delivered",
+        ),
+        remedy=f"`nft list ruleset`, `iptables-save` and `ebtables-save` show the rules. Take the one away that names {some([*unheard.macs])} "
+        "(`ether saddr`, `--mac-source`), or that drops what it sends for another reason.",
+        subject=f"{interface} udp {port}",
+        stops=_only_of(unheard),
+    )
+
+
+def _askers(case: Case, unheard: Unheard) -> str:
+    return some([case.named(each) for each in unheard.macs])
+
+
+def _came_in(case: Case, unheard: Unheard) -> str:
+    return (
+        f"{moment(unheard.since)} to {moment(unheard.until)} {unheard.frames} packets for port {unheard.port} came in on {unheard.interface}, "
+        f"from {_askers(case, unheard)}"
+    )
+
+
+def _only_of(unheard: Unheard) -> Stops:
+    """A machine that did not ask is not stopped by this, nor one that was heard since."""
+    return Stops(duties=frozenset({Duty.DHCP}), unheard=unheard.macs, since=unheard.since)
 
 
 def unclean_end(case: Case) -> Iterator[Finding]:

@@ -9,6 +9,7 @@ from tinkbox.engine.machines.firmware_rules import BACK_WITHIN, SIGNED
 from tinkbox.engine.timeline.sighting_rules import ended_at
 from tinkbox.model.boot import INSTALLED, Stage, Step, StepError
 from tinkbox.model.diagnosis import Gravity
+from tinkbox.model.documents.field_names import spelled
 from tinkbox.model.sightings import Sighting
 
 # From the moment that a machine is told to boot its disk until its system asks for an address: slow servers check their
@@ -162,7 +163,7 @@ def _remedy(case: Case, step: Step, error: StepError) -> str:
         return f"Look at {where}. {_REMEDIES.get(error, '')}".strip()
     if error is StepError.NOT_FOUND:
         if step in _OF_THE_OSIE and case.interface is not None and case.interface.netboot.osie:
-            return "Correct netboot.osie in its hardware document: what it names is not there."
+            return f"Correct {spelled(case.interface, 'netboot.osie')} in its hardware document: what it names is not there."
         if step is Step.CREDENTIAL:
             return "Its workflow ended, or was canceled, while the machine booted: boot it once more."
         return _NO_OSIE if _lacks_osie(case) else _SAID_ONLY

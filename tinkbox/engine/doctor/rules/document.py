@@ -7,7 +7,7 @@ from ipaddress import IPv4Address, IPv6Address
 from typing import Final
 
 from tinkbox.engine.doctor.case import Case, Finding, Work, moment, some
-from tinkbox.engine.doctor.rules.work import grave_failure, has_failed, told_lately
+from tinkbox.engine.doctor.rules.work import grave_failure, has_failed, once_more, told_lately
 from tinkbox.model.diagnosis import Gravity
 from tinkbox.model.text import one_line, quoted
 
@@ -95,9 +95,9 @@ def refused_here(case: Case) -> Iterator[Finding]:
         remedy=(
             f"Have that server listen at {address} or at 0.0.0.0: many listen at 127.0.0.1 alone as they are delivered. "
             if at
-            else "Start the server, or correct the port in the template. "
+            else "Start the server. "
         )
-        + f"Then `tinkbox workflow retry {work.id[:8]}`.",
+        + f"{once_more(work)} If the port is wrong, correct it in the template, and make a new workflow of that: a retry keeps the old text.",
         subject=f"{address}:{port}",
     )
 
@@ -118,7 +118,7 @@ def _away(case: Case, work: Work, address: IPv4Address, what: str, so: str, mend
         ),
         remedy=f"`tinkbox hardware get {work.hardware_id}` shows what it names. Correct it with "
         + mends.format(edit=f"`tinkbox hardware edit {work.hardware_id}")
-        + f", or switch on what should be there; then `tinkbox workflow retry {work.id[:8]}`.",
+        + f", or switch on what should be there. {once_more(work)}",
         subject=str(address),
     )
 
@@ -161,7 +161,7 @@ def _unnamed(case: Case, work: Work, what: str, so: str, words: re.Pattern[str])
             *(f"{moment(work.ended_at)} {work.action} said {quoted(each, _LONGEST)}" for each in told[:2]),
         ),
         remedy=f"Name it in its hardware document (`tinkbox hardware edit {work.hardware_id}`; {key} beside its address), boot the machine "
-        f"anew, and `tinkbox workflow retry {work.id[:8]}`. An action that needs no {'other network' if what == 'gateway' else 'name'} can "
+        f"anew. {once_more(work)} An action that needs no {'other network' if what == 'gateway' else 'name'} can "
         "use the appliance's own address.",
     )
 

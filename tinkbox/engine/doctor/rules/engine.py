@@ -9,7 +9,7 @@ from tinkbox.engine.doctor.rules.silence import WORKING, lasted, silent_since
 from tinkbox.model.command_lines import not_ours, service_key
 from tinkbox.model.diagnosis import Gravity
 from tinkbox.model.engine_trouble import EngineFault, EngineTrouble
-from tinkbox.model.reasons import Reason, hint
+from tinkbox.model.reasons import Reason, hint, in_a_sentence
 from tinkbox.model.services import Phase
 from tinkbox.model.text import one_line, quoted, shortened
 from tinkbox.model.workflow import FINAL, State
@@ -56,12 +56,12 @@ def service_gone(case: Case) -> Iterator[Finding]:
         away = each.reason == Reason.ENGINE_GONE
         why = "the container engine of its host does not answer" if away else f"it is {each.phase} now"
         if each.reason and not away:
-            why += f" ({each.reason})"
+            why += f" ({in_a_sentence(each.reason)})"
         yield Finding(
             gravity=Gravity.FAULT if away or each.phase in _SURELY_DOWN else Gravity.SUSPECT,
             cause=f"Service {each.name} of workflow {quoted(work.name)}, on {each.host}, was ready and is not there any more: {why}.",
             evidence=(
-                f"{moment(case.now)} it is {each.phase}" + (f", {each.reason}" if each.reason else ""),
+                f"{moment(case.now)} it is {each.phase}" + (f", {in_a_sentence(each.reason)}" if each.reason else ""),
                 *([f"its host says: {_short(each.message)}"] if each.message else []),
                 *(f"it printed: {not_ours(one_line(line, _LONGEST))}" for line in each.tail),
             ),

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from ipaddress import IPv4Network
 from typing import Final
 
 from tinkbox.engine.doctor.case import MOST_NAMED, Case, Duty, Finding, Stops, duties_of, moment, some
@@ -101,9 +102,8 @@ def _giving_back(taken: TakenPort, names: str) -> str:
 def replies_refused(case: Case) -> Iterator[Finding]:
     """Replies to machines that this host does not let out: what its rules say, and what the kernel said when one was sent."""
     vitals = case.vitals
-    refused = (
-        {(each.interface, each.what): each for each in (vitals.host or HostVitals()).refused_replies} if vitals else {}
-    )
+    told = (vitals.host or HostVitals()).refused_replies if vitals else ()
+    refused = {(each.interface, each.what): each for each in told if not each.no_port}
     by_cause: dict[tuple[str, str, str], list[ShutPort]] = {}
     for shut in vitals.shut_replies if vitals else ():
         by_cause.setdefault((shut.interface, shut.firewall, shut.why), []).append(shut)
@@ -124,7 +124,7 @@ def replies_refused(case: Case) -> Iterator[Finding]:
         stops, to = _stops(case, [each.what], each.interface), _only_to(each)
         where, who = (f" to {some(to)}", "no machine there gets an") if to else ("", "machines get no")
         if stops is not None:
-            stops = replace(stops, to=frozenset(to))
+            stops = replace(stops, to=frozenset(map(IPv4Network, to)))
         yield Finding(
             gravity=_gravity(stops),
             cause=f"The appliance's host does not let {each.what} replies out on {each.interface}{where}, most likely by its own firewall: "
@@ -135,6 +135,21 @@ def replies_refused(case: Case) -> Iterator[Finding]:
             subject=f"{each.interface} {each.what}",
             stops=stops,
         )
+    yield from (_no_port(case, each) for each in told if each.no_port)
+
+
+def _no_port(case: Case, refused: RefusedReplies) -> Finding:
+    stops = _stops(case, [refused.what], refused.interface)
+    return Finding(
+        gravity=_gravity(stops),
+        cause=f"The appliance's host has no UDP port left from which {refused.what} could answer on {refused.interface}: machines get no answer.",
+        evidence=(_times(case, refused),),
+        remedy="`sysctl net.ipv4.ip_local_port_range net.ipv4.ip_local_reserved_ports` shows the ports that the kernel gives, and those of them that "
+        "it keeps back; `ss -uanp` shows who has them. `sysctl -w net.ipv4.ip_local_port_range='32768 60999'` gives as many as is usual: set "
+        "it in /etc/sysctl.d as well. With `node.tftp_single_port: on` no other port than 69 is needed.",
+        subject=f"{refused.interface} {refused.what} ports",
+        stops=stops,
+    )
 
 
 def _only_to(refused: RefusedReplies) -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator
-from ipaddress import IPv4Address
+from ipaddress import IPv4Address, IPv4Network
 from typing import Final
 
 from tinkbox.engine.doctor.case import REACHING, Case, Duty, Finding, Stops, moment
@@ -61,6 +61,22 @@ def address_taken(case: Case) -> Iterator[Finding]:
         )
 
 
+def reserved_here(case: Case) -> Iterator[Finding]:
+    """An address that is reserved for a machine, and that this host itself has."""
+    for each in _host(case).held:
+        machine = case.hosts[str(each.address)].name if str(each.address) in case.hosts else "a machine"
+        yield Finding(
+            gravity=Gravity.FAULT,
+            cause=f"This host itself has {each.address} on {each.interface}, which is reserved for {machine}: what it sends to the machine, it gets "
+            "itself.",
+            evidence=(f"{moment(case.now)} `ip addr show {each.interface}` has {each.address}/{each.prefix}",),
+            remedy=f"`ip addr del {each.address}/{each.prefix} dev {each.interface}`, and where this host's network is configured. If this host is "
+            "to keep it, give the machine another address (`tinkbox hardware edit MACHINE`).",
+            subject=f"{each.interface} {each.address}",
+            stops=Stops(duties=REACHING - {Duty.DHCP}, to=frozenset({IPv4Network(each.address)})),
+        )
+
+
 def other_appliance(case: Case) -> Iterator[Finding]:
     """Another tinkbox on a provisioning network."""
     if case.mac is not None:
@@ -108,6 +124,35 @@ def other_appliance(case: Case) -> Iterator[Finding]:
         "move to another host, stop the old one first.",
         subject="appliances",
     )
+
+
+def same_network(case: Case) -> Iterator[Finding]:
+    """Two provisioning interfaces that are plugged into one network."""
+    for each in _host(case).joined:
+        one, other = each.interfaces
+        sure = each.own_at is not None
+        asked = (
+            [f"{moment(each.at)} one question of {case.named(each.mac)} came in on {one} and on {other}"]
+            if each.at and each.mac
+            else []
+        )
+        own = (
+            [
+                f"{moment(each.own_at)} the appliance's own question for other DHCP servers, sent on one of the two, came in on the other"
+            ]
+            if each.own_at is not None
+            else []
+        )
+        yield Finding(
+            gravity=Gravity.FAULT if sure else Gravity.SUSPECT,
+            cause=f"The appliance's interfaces {one} and {other} are plugged into one network: it answers each machine there twice, and a "
+            "machine may take the answer that is meant for the other network.",
+            evidence=(*own, *asked),
+            remedy=f"Unplug {one} or {other}, or have the switch keep their ports apart: a VLAN for each. If it is to be one network, name only one "
+            "of the two under `interface:` in tinkbox.yaml, and `systemctl restart tinkbox`.",
+            subject=f"{one} {other}",
+            stops=Stops(duties=REACHING, interface=one, beside=other) if sure else None,
+        )
 
 
 def netmask_changed(case: Case) -> Iterator[Finding]:
@@ -164,7 +209,44 @@ def leads_elsewhere(case: Case) -> Iterator[Finding]:
             ),
             remedy=_back(first),
             subject=f"{interface} {network} {there}",
-            stops=Stops(duties=frozenset({Duty.TFTP, Duty.HTTP}), interface=interface),
+            stops=Stops(
+                duties=frozenset({Duty.TFTP, Duty.HTTP}),
+                interface=interface,
+                to=frozenset(network for each in strays for network in each.among),
+            ),
+        )
+
+
+def no_route(case: Case) -> Iterator[Finding]:
+    """A network behind a relay to which this host has no route."""
+    if case.vitals is None or not all(each.up and each.address in each.addresses for each in case.vitals.attachments):
+        return  # the route may have gone with that, which is told
+    interfaces = [each.interface for each in case.vitals.attachments]
+    device = interfaces[0] if len(interfaces) == 1 else "INTERFACE"
+    for each in _host(case).unrouted:
+        first, others = each.addresses[0], len(each.addresses) - 1
+        more = f" and {others} more address{'es' if others > 1 else ''}" if others else ""
+        to = str(each.network) if each.whole else f"{first}{more} of {each.network}"
+        subnet = next((one for one in case.subnets if one.network == each.network), None)
+        yield Finding(
+            gravity=Gravity.FAULT,
+            cause=f"This host has no route to {to}, which it serves behind a relay: what it replies to machines there goes nowhere.",
+            evidence=(
+                f"{moment(case.now)} `ip route get {first}`: {each.why}",
+                *(
+                    f"this host drops what comes from there on {name}, as reverse path filtering is on (rp_filter): often the relay's own questions too"
+                    for name in each.filtering
+                ),
+            ),
+            remedy=f"`ip route add {each.network} via ROUTER dev {device}`, and where this host's network is configured. ROUTER is the address that the "
+            "router to that network has on a network of this host; most often the router is the relay"
+            + (f", which has {subnet.gateway} on the machines' side" if subnet is not None and subnet.gateway else "")
+            + ".",
+            subject=str(each.network),
+            stops=Stops(
+                duties=REACHING,
+                to=frozenset({each.network}) if each.whole else frozenset(map(IPv4Network, each.addresses)),
+            ),
         )
 
 

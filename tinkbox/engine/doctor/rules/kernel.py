@@ -31,7 +31,9 @@ def out_of_memory(case: Case) -> Iterator[Finding]:
     lines = [each for each in _lines(case) if killed_for_memory(each.text)]
     if not lines:
         return
-    victims = [found for each in lines if (found := killed_for_memory(each.text)) and found.program]
+    # What the cause names stands in the evidence: earlier lines may be of another process, of which the machine had room again.
+    newest = lines[-MOST_LINES:]
+    victims = [found for each in newest if (found := killed_for_memory(each.text)) and found.program]
     killed = f" The kernel killed {quoted(victims[-1].program, 20)}" if victims else " The kernel killed a process"
     held = f", which held {victims[-1].resident >> 20} MiB." if victims and victims[-1].resident else "."
     limited = bool(victims) and victims[-1].limited
@@ -78,7 +80,7 @@ def firmware_asked_for(case: Case) -> Iterator[Finding]:
     yield Finding(
         gravity=Gravity.SUSPECT,
         cause=f"The driver {quoted(driver, 30)} asked {_while(case)} for firmware that is not in the OSIE: {quoted(file)}.",
-        evidence=_said(each for each, _ in wanted),
+        evidence=_said((each for each, _ in wanted), named=wanted[0][0]),
         remedy="`tinkbox osie build` puts firmware of Debian's packages into the OSIE; then boot the machine again.",
         subject=KERNEL,
     )
@@ -146,11 +148,14 @@ def _lines(case: Case) -> Iterator[Line]:
     return (each for each in (case.work.kernel if case.work else ()) if each.program == KERNEL)
 
 
-def _said(lines: Iterable[Line]) -> tuple[str, ...]:
-    """The newest of them as evidence, and what such lines are worth."""
+def _said(lines: Iterable[Line], named: Line | None = None) -> tuple[str, ...]:
+    """The newest of them as evidence, before them the one by which something is `named`, and what such lines are worth."""
     every = list(lines)
+    shown = every[-MOST_LINES:]
+    if named is not None and named not in shown:
+        shown = [named, *shown[1:]]
     more = (f"and {len(every) - MOST_LINES} such lines before",) if len(every) > MOST_LINES else ()
-    told = (f"{moment(each.at)} the kernel: {quoted(each.text, _LONGEST)}" for each in every[-MOST_LINES:])
+    told = (f"{moment(each.at)} the kernel: {quoted(each.text, _LONGEST)}" for each in shown)
     return (*more, *told, SENT_BY)
 
 

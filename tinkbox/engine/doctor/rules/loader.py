@@ -8,7 +8,7 @@ from tinkbox.engine.machines.firmware_rules import REFUSED_WITHIN, SIGNED, UNSIG
 from tinkbox.model.boot import Asker, Stage
 from tinkbox.model.diagnosis import Gravity
 from tinkbox.model.sightings import Sighting
-from tinkbox.model.text import counted, quoted
+from tinkbox.model.text import counted, quoted, spelled
 
 # RFC 4578 §2.1 and the registry that followed it.
 FIRMWARE = {
@@ -23,6 +23,7 @@ FIRMWARE = {
     19: "UEFI for arm64 over HTTP",
     41: "a Raspberry Pi",
 }
+IPXE = frozenset({"undionly.kpxe", "ipxe.efi", "snponly.efi", "ipxe-arm64.efi"})  # as what we serve is called
 BIOS, X86, X86_32, ARM = frozenset({0}), frozenset({7, 9, 16}), frozenset({6, 15}), frozenset({11, 19})
 _HEADERS = 32  # IPv4, UDP and TFTP before each block
 _PLAIN = 512
@@ -102,9 +103,12 @@ def missing_loader(case: Case) -> Iterator[Finding]:
         if any(text(each, "asker") == Asker.RASPBERRY_PI for each in of(case.last, Stage.DISCOVER)):
             yield _of_a_raspberry_pi(missing)
             return
+        if not _may_boot_here(case):
+            yield _of_no_machine(_newest_of(missing))
+            return
         yield Finding(
             gravity=_believed(case),
-            cause=f"A question for {quoted(name)}, which is not served here, came from the machine's address: probably another DHCP "
+            cause=f"A question for {spelled(name)}, which is not served here, came from the machine's address: probably another DHCP "
             "server names that file.",
             evidence=_newest_of(missing),
             remedy="`tinkbox doctor` without a key asks for other DHCP servers. If there is one, correct the boot file's name (option 67, `filename`) in the other server's configuration: the lines "
@@ -138,8 +142,26 @@ def transfer_stopped(case: Case) -> Iterator[Finding]:
     newest = [each for each in of(case.last, Stage.LOADER_FAILED) if _stopped(each)]
     if not newest or any(each.at >= newest[-1].at for each in of(case.last, Stage.LOADER, *_RUNS)):
         return
+    if not _may_boot_here(case):
+        yield _of_no_machine(tuple(map(line, stopped[-MOST_NAMED:])))
+        return
     always = len(stopped) > 1 and len({number(each, "block") for each in stopped}) == 1
     yield replace(_what_stopped(newest[-1], tuple(map(line, stopped[-4:])), always=always), gravity=_believed(case))
+
+
+def _may_boot_here(case: Case) -> bool:
+    """Whether a host that asks by TFTP alone may be a machine that boots: one is known, or asked for an address, where that comes here."""
+    return case.mode == "off" or case.interface is not None or asked_for_a_file(case.sightings)
+
+
+def _of_no_machine(told: tuple[str, ...]) -> Finding:
+    return Finding(
+        gravity=Gravity.HARMLESS,
+        cause="A host that is no machine of yours asked by TFTP, and never asked here for an address, as machines that boot do first: "
+        "probably monitoring.",
+        evidence=told,
+        remedy="Nothing to do, where it is not to boot from here. If it is a machine that is to: `tinkbox hardware add` registers it.",
+    )
 
 
 def _believed(case: Case) -> Gravity:
@@ -151,6 +173,14 @@ def _what_stopped(seen: Sighting, told: tuple[str, ...], *, always: bool) -> Fin
     """`told` is the evidence; `always`: each time after the same block."""
     block, blocks, size = number(seen, "block") or 0, number(seen, "blocks") or 0, number(seen, "blksize") or _PLAIN
     packet = size + _HEADERS
+    if refused := text(seen, "refused"):
+        return Finding(
+            gravity=Gravity.FAULT,
+            cause="This host itself refused to send the machine its boot loader: most likely its own firewall kept it in.",
+            evidence=(*told, f"the kernel refused what was sent to it after block {block} of {blocks} ({refused})"),
+            remedy="`nft list ruleset` and `iptables -S OUTPUT` show the rules for what goes out: take the one away that drops what is for the "
+            "machine. If it is gone, boot the machine again.",
+        )
     if block == 0 and seen.facts.get("heard") == 0:
         return Finding(
             gravity=Gravity.FAULT,

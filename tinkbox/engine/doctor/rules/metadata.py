@@ -2,13 +2,15 @@
 
 from collections.abc import Iterator
 
-from tinkbox.engine.doctor.case import Case, Finding, line, of, text
+from tinkbox.engine.doctor.case import Case, Finding, Work, line, of, text
+from tinkbox.engine.doctor.rules.network import asked_in_vlan
 from tinkbox.engine.doctor.rules.pairing import is_controller
 from tinkbox.engine.machines.boot_progress import is_its_own
 from tinkbox.engine.timeline.sighting_rules import ended_at
 from tinkbox.model.boot import INSTALLED, Asker, Stage
 from tinkbox.model.diagnosis import Gravity
 from tinkbox.model.sightings import Sighting
+from tinkbox.model.workflow import FINAL
 
 _SHOWN = 4
 # What firmware and boot loaders do, and what follows from it; their questions for an address come before.
@@ -30,16 +32,14 @@ _FROM_THE_NETWORK = (
 
 def cloud_init_failed(case: Case) -> Iterator[Finding]:
     """Modules of the installed system's cloud-init that failed or warned in the last boot."""
-    told = _newest(case, Stage.CLOUD_INIT)
+    told = [each for each in _newest(case, Stage.CLOUD_INIT) if _is_of_this_work(case.work, each)]
     failed = [each for each in told if text(each, "result") == "FAIL"]
     warned = [each for each in told if text(each, "result") == "WARN"]
     if not failed and not warned:
         return
     # A stage fails because one of its modules did, which says more.
     bad = [each for each in failed or warned if "/" in text(each, "name")] or failed or warned
-    names = ", ".join(
-        dict.fromkeys(text(each, "name").rpartition("/")[2].removeprefix("config-") for each in bad[:_SHOWN])
-    )
+    names = ", ".join(dict.fromkeys(_bare(text(each, "name")) for each in bad[:_SHOWN]))
     yield Finding(
         gravity=Gravity.FAULT if failed else Gravity.SUSPECT,
         cause=f"The installed system's cloud-init {'failed' if failed else 'warned'} in {names}.",
@@ -55,8 +55,14 @@ def runs_its_own_system(case: Case) -> Iterator[Finding]:
     if not case.ticket or case.left or not own or is_controller(case):
         return
     heard = max(map(ended_at, own))
+    # Its worker runs in the OSIE, and any host that knows a token can report in its name.
+    if case.worker_heard is not None or (case.work is not None and case.work.contact and case.work.contact >= heard):
+        return
     if any(_tries_the_network(each) and ended_at(each) > heard for each in case.sightings):
         return
+    in_vlan = asked_in_vlan(case)
+    if in_vlan is not None and not in_vlan.by_system:
+        return  # its firmware asked since, where it is not heard
     yield Finding(
         gravity=Gravity.SUSPECT,
         cause="A workflow waits for this machine, and it runs the system on its disk: it has not booted from the network.",
@@ -97,8 +103,22 @@ def metadata_refused(case: Case) -> Iterator[Finding]:
 
 def _tries_the_network(seen: Sighting) -> bool:
     """Whether the machine's firmware or a boot loader did that, or what they boot."""
-    asks = seen.stage is Stage.DISCOVER and text(seen, "asker") != Asker.SYSTEM
+    asks = seen.stage is Stage.DISCOVER and (text(seen, "asker") != Asker.SYSTEM or "architecture" in seen.facts)
     return (asks or seen.stage in _FROM_THE_NETWORK) and is_its_own(seen.stage, seen.facts)
+
+
+def _bare(name: str) -> str:
+    """A module without its stage, or a stage."""
+    stage, slash, module = name.partition("/")
+    return module.removeprefix("config-") if slash else stage
+
+
+def _is_of_this_work(work: Work | None, seen: Sighting) -> bool:
+    """Whether a report may be about the machine's workflow: it came since that was created, and while that is under way of no other one's system."""
+    if work is None:
+        return True
+    of_another = text(seen, "workflow") not in ("", work.id)
+    return seen.at >= work.created_at and (work.state in FINAL or not of_another)
 
 
 def _newest(case: Case, stage: Stage) -> tuple[Sighting, ...]:

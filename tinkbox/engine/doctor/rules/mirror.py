@@ -16,15 +16,15 @@ _FAULTS: Final[Mapping[MirrorFault, tuple[str, str]]] = {
     MirrorFault.NAME: (
         "cannot be found: its name has no address",
         (
-            "`getent hosts {name}` must print one. If it does not, check the name under `registry.mirrors` in tinkbox.yaml, /etc/resolv.conf, "
-            "and whether the DNS server named there is up."
+            "`getent hosts {name}` must print one. If it does not, check /etc/resolv.conf, and whether the DNS server named there is up. If the "
+            "name is wrong, correct it under `registry.mirrors` in tinkbox.yaml, then `systemctl restart tinkbox`."
         ),
     ),
     MirrorFault.REFUSED: (
         "refuses connections",
         (
             "Its host answers, and nothing listens on that port: start the registry there, or correct its URL under `registry.mirrors` in "
-            "tinkbox.yaml."
+            "tinkbox.yaml, then `systemctl restart tinkbox`."
         ),
     ),
     MirrorFault.UNREACHABLE: (
@@ -71,13 +71,16 @@ _FAULTS: Final[Mapping[MirrorFault, tuple[str, str]]] = {
     MirrorFault.LIMIT: (
         "refuses because it was asked too often",
         (
-            "Wait, or give it a `username` and `password_file` under `registry.mirrors` in tinkbox.yaml: registries let those with a login ask "
-            "more often."
+            "Wait, or give it a `username` and `password_file` under `registry.mirrors` in tinkbox.yaml, then `systemctl restart tinkbox`: "
+            "registries let those with a login ask more often."
         ),
     ),
     MirrorFault.ANSWER: (
         "does not answer as a registry does",
-        "`{look}` shows what it answers: look at the log of that registry, and at the URL under `registry.mirrors` in tinkbox.yaml.",
+        (
+            "`{look}` shows what it answers: look at the log of that registry. If its URL is wrong, correct it under `registry.mirrors` in "
+            "tinkbox.yaml, then `systemctl restart tinkbox`."
+        ),
     ),
     MirrorFault.NO_REGISTRY: (
         "answers, but not as a registry",

@@ -6,22 +6,40 @@ from ipaddress import IPv4Address, IPv4Network
 from itertools import takewhile
 
 from tinkbox.engine.doctor.case import MOST_NAMED, Case, Finding, line, moment, number, of, some, text
+from tinkbox.engine.doctor.rules.loader import IPXE
+from tinkbox.engine.machines.boot_progress import is_its_own
 from tinkbox.engine.timeline.sighting_rules import ended_at
+from tinkbox.engine.timeline.stalls import MOVED
 from tinkbox.model.boot import Asker, Stage
 from tinkbox.model.diagnosis import Gravity, Rival, is_impossible
+from tinkbox.model.documents.field_names import spelled
 from tinkbox.model.duration import show_duration
+from tinkbox.model.hardware import Form
 from tinkbox.model.limits import NEARLY, HeldBack, Limit
-from tinkbox.model.sightings import Sighting
+from tinkbox.model.sightings import SENT_ALONE, Sighting
 from tinkbox.model.text import counted, natural, quoted
+from tinkbox.model.vitals import TaggedQuestion
 
 # Firmware repeats a DISCOVER after 4 s at the earliest (RFC 2131 §4.1), some after 1 or 2: one that is lost may be chance.
 LOST_SECONDS = 6
+# Before it hears anything that is sent to it alone; our ARP answer comes before all else.
+_BEFORE_REPLIES_ALONE = (
+    Stage.DISCOVER,
+    Stage.IGNORED,
+    Stage.OFFERED,
+    Stage.REQUESTED,
+    Stage.LEASED,
+    Stage.LOADER_REQUESTED,
+    Stage.LOADER_FAILED,
+)
 # Spanning tree keeps a port shut for 30 s; firmware gives up after a minute, and more is a clock and not a delay.
 MOST_SECONDS = 120
 # Firmware that is offered an address takes it within a few seconds.
 OFFERED_FOR = timedelta(seconds=15)
 _ASKS_ANEW = timedelta(minutes=2)
 _TAGGED_LATELY = timedelta(minutes=10)
+# Who asks with a tag is looked at every few seconds, so what is noted then was asked before; an interface of the VLAN hears it at once.
+_LOOKED_AT = timedelta(seconds=15)
 _LOADING = (
     Stage.BOOT_SERVER,
     Stage.LOADER_REQUESTED,
@@ -30,6 +48,25 @@ _LOADING = (
     Stage.SCRIPT,
     Stage.SCRIPT_REFUSED,
 )
+_ADDRESSES = "addresses"  # the subject of what is told of their giver, in whichever mode
+# What shows that a machine has its address of us, or boots from here.
+_FROM_HERE = (
+    Stage.LEASED,
+    Stage.SCRIPT,
+    Stage.DISCOVERY,
+    Stage.SUPPLIED,
+    Stage.OWN_BOOT,
+    Stage.LOCAL_DISK,
+    Stage.KERNEL,
+    Stage.RAMDISK,
+    Stage.SESSION,
+    Stage.WORKER,
+)
+
+
+def _set_mode(mode: str) -> str:
+    """How the operator changes who gives addresses, as part of a remedy."""
+    return f"set `dhcp: {{mode: {mode}}}` in tinkbox.yaml and restart tinkbox (`systemctl restart tinkbox`)"
 
 
 def other_server(case: Case) -> Iterator[Finding]:
@@ -50,7 +87,13 @@ def other_server(case: Case) -> Iterator[Finding]:
     who = some([_called(case, each, giving) for each in sorted(servers, key=natural)])
     evidence = [*(_taken(each) for each in taken), *_answers(case, giving)]
     where = f"; its packets come from {_macs(case, giving)} ({some(_interfaces(giving))})" if giving else ""
-    grave = giving if case.mac is None else [each for each in taken if not _is_doubted(case, each)]
+    silent = [each for each in taken if _is_unheard(case, each)]
+    grave = (
+        giving if case.mac is None else [each for each in taken if each not in silent and not _is_doubted(case, each)]
+    )
+    if not giving and taken == silent:
+        yield _not_heard_by_us(case, taken, who)
+        return
     yield Finding(
         # What took its address elsewhere does not boot; a machine that took ours was lucky this time.
         gravity=Gravity.FAULT if grave else Gravity.SUSPECT,
@@ -60,8 +103,7 @@ def other_server(case: Case) -> Iterator[Finding]:
         "faster one wins.",
         evidence=tuple(evidence),
         remedy=f"Stop that server, or take its port out of this network{where}: on the switch, the table of MAC "
-        "addresses names the port. If it is the network's own, set `dhcp: {mode: proxy}` in tinkbox.yaml: it then goes "
-        "on giving the addresses.",
+        f"addresses names the port. If it is the network's own, {_set_mode('proxy')}: it then goes on giving the addresses.",
     )
 
 
@@ -71,10 +113,11 @@ def other_boot_server(case: Case) -> Iterator[Finding]:
         return
     empty = [each for each in _chosen(case) if case.gives_addresses and _address(each, "address") is None]
     if empty and not _is_over(case, empty[-1]):
+        silent = _is_unheard(case, empty[-1])
         yield Finding(
-            gravity=Gravity.FAULT,
+            gravity=Gravity.SUSPECT if silent else Gravity.FAULT,
             cause=f"The machine chose an offer of another server, {text(empty[-1], 'server')}, that names no address: a proxy DHCP.",
-            evidence=tuple(map(line, empty[-3:])),
+            evidence=(*map(line, empty[-3:]), *(_in_vain(case) if silent else ())),
             remedy="Stop that server's proxy DHCP (dnsmasq: `dhcp-range=…,proxy` and `pxe-service`), or take it out of this network. "
             "The addresses come from the appliance: leave `dhcp.mode` as it is.",
         )
@@ -84,7 +127,7 @@ def other_boot_server(case: Case) -> Iterator[Finding]:
         for each in case.rivals or ()
         if (each.boot_file or each.pxe)
         and (each.offered is None or case.mode == "proxy")
-        and each.next_server != case.address
+        and not case.is_own(each.next_server)
         and not _is_forged(case, each)
     ]
     if others:
@@ -103,17 +146,35 @@ def nobody_gives_addresses(case: Case) -> Iterator[Finding]:
     """Addresses are another server's business, and there is none."""
     if case.mac is not None or case.gives_addresses or case.rivals is None:
         return
-    if not any(each.offered is not None for each in case.rivals):
+    if any(each.offered is not None for each in case.rivals):
+        return
+    in_vain = (
+        f"{moment(case.now)} asked for an address in the name of a machine that does not exist: no offer",
+        *map(heard, case.rivals),
+    )
+    if case.addressed is not None:
+        mac, at = case.addressed
         yield Finding(
-            gravity=Gravity.FAULT,
-            cause=f"Nobody gives addresses: with `dhcp.mode: {case.mode}` another server has to, and none answers.",
+            gravity=Gravity.SUSPECT,
+            cause=f"No DHCP server answers our own question, and with `dhcp.mode: {case.mode}` another server has to give addresses: it may "
+            "answer only machines that it knows.",
             evidence=(
-                f"{moment(case.now)} asked for an address in the name of a machine that does not exist: no offer",
-                *map(heard, case.rivals),
+                *in_vain,
+                f"{moment(at)} {case.named(mac)} was seen with an address, and the appliance gives none",
             ),
-            remedy="Start the network's DHCP server, or see whether it is full or answers only to machines that it knows; "
-            "or set `dhcp: {mode: reservation}` in tinkbox.yaml, and the addresses come from here.",
+            remedy="Nothing to do while your machines get their addresses: see that the server knows each of them. If they get none any "
+            "more, start the network's DHCP server.",
+            subject=_ADDRESSES,
         )
+        return
+    yield Finding(
+        gravity=Gravity.FAULT,
+        cause=f"Nobody gives addresses: with `dhcp.mode: {case.mode}` another server has to, and none answers.",
+        evidence=in_vain,
+        remedy="Start the network's DHCP server, or see whether it is full or answers only to machines that it knows; "
+        f"or {_set_mode('reservation')}, and the addresses come from here.",
+        subject=_ADDRESSES,
+    )
 
 
 def not_directed_here(case: Case) -> Iterator[Finding]:
@@ -123,15 +184,46 @@ def not_directed_here(case: Case) -> Iterator[Finding]:
     astray = [
         each
         for each in case.rivals or ()
-        if each.offered is not None and (not each.boot_file or each.next_server not in (None, case.address))
+        if each.offered is not None
+        and (not each.boot_file or not (each.next_server is None or case.is_own(each.next_server)))
     ]
-    if astray and str(case.address) not in astray[0].boot_file:
+    if astray and not any(str(each) in astray[0].boot_file for each in (case.address, *case.own)):
         yield Finding(
             gravity=Gravity.FAULT,
             cause=f"The DHCP server {astray[0].server} does not send machines here to boot.",
             evidence=tuple(map(heard, astray)),
             remedy="Give it the lines that `tinkbox doctor` shows for its kind of server.",
         )
+        return
+    again = [each for each in case.rivals or () if each.offered is not None and _gives_ipxe_itself(case, each)]
+    if again:
+        yield Finding(
+            gravity=Gravity.FAULT,
+            cause=f"The DHCP server {again[0].server} gives iPXE its own boot loader, {quoted(again[0].boot_file)}, again: machines load it "
+            "again and again, and never ask for their boot script.",
+            evidence=(
+                *map(heard, again),
+                *(
+                    f"asked on {each.interface} as iPXE, it named {quoted(each.ipxe_file or '')} again"
+                    for each in again
+                ),
+            ),
+            remedy=f"The line for iPXE is missing in that server's configuration, or is overruled by a line that names the boot loader for every "
+            f"machine (dnsmasq: `dhcp-boot=` without a tag). {LINES_FOR_IPXE}",
+        )
+
+
+# What mends that iPXE is given itself again.
+LINES_FOR_IPXE = (
+    "Put the lines that `tinkbox doctor -o wide` prints for its kind of server in the place of its own: they tell iPXE (user class `iPXE`, "
+    "option 77) from firmware, and give it the URL of its boot script."
+)
+
+
+def _gives_ipxe_itself(case: Case, rival: Rival) -> bool:
+    """Whether a server sends machines here for iPXE, and tells iPXE the same."""
+    ours = rival.boot_file in IPXE and case.is_own(rival.next_server)
+    return ours and rival.ipxe_file == rival.boot_file and not _is_forged(case, rival)
 
 
 def address_outside(case: Case) -> Iterator[Finding]:
@@ -144,13 +236,14 @@ def address_outside(case: Case) -> Iterator[Finding]:
         yield Finding(
             gravity=Gravity.FAULT,
             cause=f"The address that is reserved for the machine, {reserved}, lies in none of our networks ({networks}).",
-            evidence=(f"its hardware document says ip.address {reserved}",),
-            remedy="Correct ip.address (and netmask) in its hardware document and push it again, or name its network "
+            evidence=(f"its hardware document says {spelled(case.interface, 'dhcp.ip.address')} {reserved}",),
+            remedy=f"Correct {spelled(case.interface, 'dhcp.ip.address')} (and netmask) in its hardware document and push it again, or name its network "
             "under dhcp.subnets in tinkbox.yaml.",
         )
         return
     yield from _appliance_outside(case)
     yield from _on_another_network(case)
+    yield from _behind_strange_relay(case)
     for seen in of(case.last, Stage.OTHER_SERVER, Stage.LEASED)[-1:]:
         address = _address(seen, "address")
         if address is not None and not _inside(case, address):
@@ -178,10 +271,11 @@ def _appliance_outside(case: Case) -> Iterator[Finding]:
         cause=f"The appliance {case.address} is not within {own}, the network of the machine's netmask {card.netmask}: the machine "
         "cannot reach it.",
         evidence=(
-            f"its hardware document says ip.address {card.address} and netmask {card.netmask}",
+            f"its hardware document says {spelled(card, 'dhcp.ip.address')} {card.address} and netmask {card.netmask}",
             f"the network that is served here is {served}",
         ),
-        remedy=f"Set netmask to {served.netmask} in its hardware document and push it again.",
+        remedy=f"Set {spelled(card, 'dhcp.ip.netmask').removeprefix('ip.')} to "
+        f"{served.prefixlen if card.form is Form.V1ALPHA2 else served.netmask} in its hardware document and push it again.",
     )
 
 
@@ -197,6 +291,9 @@ def _on_another_network(case: Case) -> Iterator[Finding]:
     there = next((each for each in case.subnets if each.interface and address in each.network), None)
     if here is None or there is None or here.interface == there.interface or address != case.interface.address:
         return
+    joined = [{each.stops.interface, each.stops.beside} for each in case.faults if each.stops.beside]
+    if {here.interface, there.interface} in joined:
+        return  # it is plugged into both
     yield Finding(
         gravity=Gravity.FAULT,
         cause=f"The machine asks on {here.interface} ({here.network}), and its reserved address {address} is of the network of "
@@ -204,10 +301,41 @@ def _on_another_network(case: Case) -> Iterator[Finding]:
         evidence=(
             line(given[-1]),
             f"the appliance answered from {server}",
-            f"its hardware document says ip.address {address}",
+            f"its hardware document says {spelled(case.interface, 'dhcp.ip.address')} {address}",
         ),
         remedy=f"Plug it into the network of {there.interface}, or have its switch port carry that one's VLAN; or give it an address of "
         f"{here.network} in its hardware document (`tinkbox hardware edit MACHINE`).",
+    )
+
+
+def strange_relay(case: Case) -> str:
+    """The relay that its question came by, when that is in none of our networks; else empty."""
+    relay = case.relay
+    return "" if not relay or any(IPv4Address(relay) in each.network for each in case.subnets) else relay
+
+
+def _behind_strange_relay(case: Case) -> Iterator[Finding]:
+    """A machine that asks by a relay of a network that nobody configured, and gets no further with its reserved address."""
+    relay = strange_relay(case)
+    given = [each for each in of(case.last, Stage.OFFERED, Stage.LEASED) if case.now - each.at >= OFFERED_FOR]
+    reserved = case.interface.address if case.interface is not None else None
+    if not relay or not given or reserved is None or not case.gives_addresses or of(case.last, *_LOADING):
+        return
+    if case.relay_answers is False:
+        return  # as RelayUnreached says
+    own = next((str(each.network) for each in case.subnets if reserved in each.network), "")
+    yield Finding(
+        gravity=Gravity.SUSPECT,
+        cause=f"The machine asks by the relay {relay}, which lies in none of our networks, and its reserved address {reserved} is of {own}: "
+        "with that it probably reaches nothing where it is plugged in.",
+        evidence=(
+            line(given[-1]),
+            f"its relay is at {relay}",
+            *(f"a network that is configured: {each.network}" for each in case.subnets),
+        ),
+        remedy=f"Name the network of {relay} under dhcp.subnets in tinkbox.yaml, start tinkbox again, and give the machine an address of that "
+        "network: `tinkbox hardware edit MACHINE --address IP`. Or plug it into its own network.",
+        subject=relay,
     )
 
 
@@ -227,17 +355,33 @@ def remembered_address(case: Case) -> Iterator[Finding]:
 
 
 def address_in_use(case: Case) -> Iterator[Finding]:
-    """The machine found somebody else at its address."""
-    declined = of(case.last, Stage.DECLINED)
-    if declined:
-        address = text(declined[-1], "address")
+    """The machine found another host at its address: sure where that answers, for any host can say so in its name."""
+    declined, address = of(case.last, Stage.DECLINED), declined_address(case)
+    if declined and address is not None:
+        answers = {
+            True: f"{moment(case.now)} another host answers ARP at {address}",
+            False: f"{moment(case.now)} no other host answers ARP at {address}",
+            None: f"whether another host answers at {address} is not known",
+        }[case.conflict]
         yield Finding(
-            gravity=Gravity.FAULT,
-            cause=f"Another host uses {address}: the machine found it in use and gave it back.",
-            evidence=tuple(map(line, declined)),
+            gravity=Gravity.FAULT if case.conflict else Gravity.SUSPECT,
+            cause=f"Another host uses {address}: the machine found it in use and gave it back."
+            if case.conflict
+            else f"The machine gave {address} back as in use by another host, or another host said so in its name.",
+            evidence=(
+                *map(line, declined),
+                answers,
+                *([] if case.conflict else ["any host on the network can send that in the machine's name"]),
+            ),
             remedy=f"Find the other host (`arping -I INTERFACE {address}` shows its MAC) and give it another address, or "
             "give the machine another one in its hardware document.",
         )
+
+
+def declined_address(case: Case) -> IPv4Address | None:
+    """The address that was given back in the machine's name as in use, in its last boot."""
+    declined = of(case.last, Stage.DECLINED)
+    return _address(declined[-1], "address") if declined else None
 
 
 def too_many_unknown(case: Case) -> Iterator[Finding]:
@@ -263,20 +407,20 @@ def answers_for_many(case: Case) -> Iterator[Finding]:
         return
     for each in case.claimants:
         doubted = case.in_touch(each.mac)
+        many = f"{each.addresses} of the {each.size} addresses of the pool of {each.network} in the last 10 minutes"
         yield Finding(
             gravity=Gravity.SUSPECT if doubted else Gravity.FAULT,
-            cause=f"Packets with the MAC of {case.hosts[each.mac].name}, {each.mac}, answer for {each.addresses} of the {each.size} addresses "
-            f"of the pool of {each.network}."
+            cause=f"Packets with the MAC of {case.hosts[each.mac].name}, {each.mac}, answered for {many}."
             if doubted
-            else f"One host answers for {each.addresses} of the {each.size} addresses of the pool of {each.network}: {each.mac}."
+            else f"One host answered for {many}: {case.named(each.mac)}."
             if each.mac
-            else f"Somebody answers for {each.addresses} of the {each.size} addresses of the pool of {each.network}, with "
-            "another MAC each time or behind a router.",
+            else f"Hosts answered for {many}, with another MAC each time or behind a router.",
             evidence=(
                 (
-                    f"{moment(case.now)} {each.mac or 'hosts that cannot be told apart'} answered for {each.addresses} addresses "
-                    "to be lent in ten minutes"
+                    f"{moment(case.now - timedelta(seconds=each.seconds_ago))} {each.mac or 'hosts that cannot be told apart'} answered "
+                    "last, for an address that was to be lent"
                 ),
+                *([whose(case, each.mac)] if each.mac in case.hosts else []),
             ),
             remedy="Known machines are lent such addresses all the same. "
             + (
@@ -309,8 +453,8 @@ def proxy_ignored(case: Case) -> Iterator[Finding]:
                 *map(_taken, accepted),
                 f"{moment(case.now)} no question since, {waited:.0f} s",
             ),
-            remedy="Let the server that gives the address name the boot file too: `dhcp: {mode: off}` here, and there the "
-            "lines that `tinkbox doctor` then shows; or let the addresses come from here (`mode: reservation`).",
+            remedy=f"Let the server that gives the address name the boot file too: {_set_mode('off')}, and give that server the "
+            f"lines that `tinkbox doctor` then shows. Or let the addresses come from here: {_set_mode('reservation')}, and stop that server.",
         )
 
 
@@ -349,12 +493,24 @@ def relay_unreached(case: Case) -> Iterator[Finding]:
     )
 
 
+def asked_in_vlan(case: Case) -> TaggedQuestion | None:
+    """The newest question that the machine asked in a VLAN, if nothing came of it without a tag since; None: there is none such.
+
+    Where the VLAN has an interface of its own here, the same question was heard there.  Of a system it is noted only when it begins,
+    and one may put the tag there itself; with mode off no question is noted.  There the other has to be longer ago.
+    """
+    heard = max((ended_at(each) for each in case.sightings if is_its_own(each.stage, each.facts)), default=None)
+    for each in sorted(case.tagged, key=lambda each: (each.by_system, -each.at.timestamp())):
+        apart = _TAGGED_LATELY if each.by_system or case.mode == "off" else _LOOKED_AT
+        if each.mac == case.mac and case.now - each.at <= _TAGGED_LATELY and (heard is None or heard < each.at - apart):
+            return each
+    return None
+
+
 def asks_in_vlan(case: Case) -> Iterator[Finding]:
     """A machine that is waited for, and whose questions come in tagged: its switch port, or ours, is in another VLAN than we think."""
-    asked = next((each for each in case.tagged if each.mac == case.mac and case.now - each.at <= _TAGGED_LATELY), None)
-    # Where the VLAN has an interface of its own here, the same question was heard there.
-    heard = max(map(ended_at, of(case.sightings, Stage.DISCOVER)), default=None)
-    if asked is None or not case.ticket or (heard is not None and heard >= asked.at - _TAGGED_LATELY):
+    asked = asked_in_vlan(case)
+    if asked is None or not case.ticket:
         return
     here, number_ = asked.interface, asked.vlan_id
     yield Finding(
@@ -368,20 +524,55 @@ def asks_in_vlan(case: Case) -> Iterator[Finding]:
     )
 
 
+def hears_nothing(case: Case) -> bool:
+    """Whether nothing shows that what is sent to the machine alone arrives, and it stands where it needs that."""
+    if not case.last or any(each.stage not in _BEFORE_REPLIES_ALONE for each in case.last):
+        return False
+    newest = case.last[-1]
+    given = of(case.last, Stage.REQUESTED, Stage.LEASED)
+    offered = [each for each in of(case.last, Stage.OFFERED) if number(each, SENT_ALONE)]
+    if any(ended_at(each) >= offer.at for offer in offered for each in given):
+        return False  # it took an offer that no other machine heard
+    if newest.stage is Stage.LOADER_FAILED:
+        return number(newest, "heard") == 0
+    if newest.stage is Stage.LOADER_REQUESTED:
+        return not number(newest, MOVED)
+    return newest.stage in (Stage.REQUESTED, Stage.LEASED) or (newest.stage is Stage.OFFERED and newest in offered)
+
+
 def sent_elsewhere(case: Case) -> Iterator[Finding]:
     """A machine that stands still, and for which a bridge of this host has a static entry: what is sent to it alone goes to that port."""
     bridge, port = case.static_port
-    if bridge:
+    if bridge and hears_nothing(case):
         yield Finding(
             gravity=Gravity.SUSPECT,
-            cause=f"The bridge {bridge} of this host has a static entry for the machine: all that is sent to it alone goes to the port {port}, "
-            "wherever the machine is.",
+            cause=f"The bridge {bridge} of this host has a static entry, which sends what is for the machine alone to the port {port}, and "
+            "nothing shows that this arrives.",
             evidence=(
                 f"{moment(case.now)} `bridge fdb get {case.mac} br {bridge}` names {port}, and says static",
                 *map(line, case.last[-1:]),
             ),
-            remedy=f"If it is not behind {port}: `bridge fdb del {case.mac} dev {port} master static`, and boot it again.",
+            remedy=f"`bridge fdb show br {bridge}` shows the entries. If the machine is not behind {port}: `bridge fdb del {case.mac} dev "
+            f"{port} master static`, and boot it again. If it is, the entry is right, and what else is told of the machine counts.",
             subject=bridge,
+        )
+
+
+def wrong_neighbour(case: Case) -> Iterator[Finding]:
+    """A machine that hears nothing, and another MAC for its address in this host's ARP table, which no answer of the machine changes."""
+    if case.static_neighbour is not None and hears_nothing(case):
+        address, interface, mac = case.static_neighbour
+        yield Finding(
+            gravity=Gravity.FAULT,
+            cause=f"This host's ARP table has {mac} for the machine's address {address}, permanently: what is sent to {case.mac} there does not "
+            "reach it.",
+            evidence=(
+                f"{moment(case.now)} `ip neigh show {address} dev {interface}` names {mac}, and says PERMANENT",
+                *map(line, case.last[-1:]),
+            ),
+            remedy=f"`ip neigh del {address} dev {interface}` takes the entry away: see also what makes it, such as a unit of systemd or "
+            "/etc/ethers. Then boot the machine again.",
+            subject=str(address),
         )
 
 
@@ -416,16 +607,49 @@ def heard(rival: Rival) -> str:
 
 
 def _chosen(case: Case) -> tuple[Sighting, ...]:
-    """The offers of other servers that the machine chose, where the addresses were ours to give."""
-    return of(case.last, Stage.OTHER_SERVER) if not _offered_beside(case.last) else ()
+    """The offers of other servers that the machine chose, where the addresses were ours to give, and did not boot from here since."""
+    if _offered_beside(case.last):
+        return ()
+    here = max(map(ended_at, of(case.last, *_FROM_HERE)), default=None)
+    return tuple(each for each in of(case.last, Stage.OTHER_SERVER) if here is None or ended_at(each) >= here)
 
 
 def _is_over(case: Case, chosen: Sighting) -> bool:
-    """Whether the network was asked for other servers after the machine chose one, and none offered such a thing."""
+    """Whether nothing follows for today from what a machine chose: the server does not answer us, and the machine boots or need not."""
+    if not _is_unheard(case, chosen):
+        return False
+    if case.worker_heard is not None and case.worker_heard > ended_at(chosen):
+        return True
+    if case.interface is None:
+        return not case.discovers
+    return not (case.ticket or case.interface.netboot.has_script)
+
+
+def _is_unheard(case: Case, chosen: Sighting) -> bool:
+    """Whether the network was asked for other servers after the machine chose one, and none offered us such a thing."""
     asked = case.question
     if asked is None or asked.at <= ended_at(chosen):
         return False
     return not (asked.offered if _address(chosen, "address") is not None else asked.answered)
+
+
+def _in_vain(case: Case) -> Iterator[str]:
+    """That the network was asked for such a server in vain, as evidence."""
+    if case.question is not None:
+        yield f"{moment(case.question.at)} the network was asked for other DHCP servers: no such server answered"
+
+
+def _not_heard_by_us(case: Case, taken: Sequence[Sighting], who: str) -> Finding:
+    """An address of a server that does not answer our own question: what the machine itself accepted is known all the same."""
+    return Finding(
+        gravity=Gravity.SUSPECT,
+        cause=f"The machine accepted an address of another DHCP server, {who}, at {ended_at(taken[-1]):%H:%M:%S} UTC, and did not boot from "
+        "here: that server answers this machine and not us, or it is gone.",
+        evidence=(*map(_taken, taken), *_in_vain(case)),
+        remedy=f"Look for a DHCP server at {who}. If it knows this machine (dnsmasq: `dhcp-host={case.mac}`), take the machine out of its "
+        f"list or stop it. If it is the network's own, {_set_mode('proxy')}: it then goes on giving the addresses. "
+        "If it is gone, boot the machine again.",
+    )
 
 
 def _is_doubted(case: Case, chosen: Sighting) -> bool:
@@ -436,7 +660,7 @@ def _is_doubted(case: Case, chosen: Sighting) -> bool:
 
 def _is_forged(case: Case, rival: Rival) -> bool:
     """Whether an answer is of no server that could be stopped: it is in our own name, or of a server that cannot be."""
-    return rival.looped or rival.impossible or rival.server == case.address
+    return rival.looped or rival.impossible or case.is_own(rival.server)
 
 
 def _forged(case: Case) -> Iterator[Finding]:
@@ -464,7 +688,7 @@ def _forged(case: Case) -> Iterator[Finding]:
             "addresses names the port.",
             subject="no host's address",
         )
-    if forging := [each for each in rivals if each.server == case.address and not each.looped]:
+    if forging := [each for each in rivals if case.is_own(each.server) and not each.looped]:
         yield _in_our_name(case, forging)
 
 
@@ -475,7 +699,7 @@ def _in_our_name(case: Case, forging: Sequence[Rival]) -> Finding:
     find = f"Find the switch port of {macs} (on the switch, the table of MAC addresses names it) and take that host off the network."
     return Finding(
         gravity=Gravity.SUSPECT if doubted else Gravity.FAULT,
-        cause=f"Another host answers DHCP and uses the appliance's own address, {case.address}, as its server: the host with MAC {macs}.",
+        cause=f"Another host answers DHCP and uses the appliance's own address, {some(_servers(forging))}, as its server: the host with MAC {macs}.",
         evidence=tuple(_answers(case, forging)),
         remedy=f"{SEVERAL_PORTS if doubted else find} Do not stop the appliance. It is likelier a host that forges answers than a server "
         "that someone set up.",

@@ -10,6 +10,7 @@ from tinkbox.engine.doctor.case import Case, Finding, line, moment, number, of, 
 from tinkbox.engine.timeline.sighting_rules import ended_at
 from tinkbox.model.alike_macs import likeness
 from tinkbox.model.boot import Asker, Stage
+from tinkbox.model.command_lines import not_ours
 from tinkbox.model.diagnosis import Gravity
 from tinkbox.model.sightings import Sighting
 from tinkbox.model.text import quoted
@@ -37,8 +38,8 @@ def wrong_mac(case: Case) -> Iterator[Finding]:
         return
     for near in case.near[:MOST_NEAR]:
         how = likeness(case.mac, near.mac)
-        if how is None and not near.of_one_machine:
-            continue
+        if (how is None and not near.of_one_machine) or {case.mac, near.mac} & {*case.own_macs}:
+            continue  # of this host's own MAC, `same_mac` tells
         known, unknown = (near.mac, case.mac) if case.interface is None else (case.mac, near.mac)
         sure = near.of_one_machine
         cause = (
@@ -107,6 +108,9 @@ def same_mac(case: Case) -> Iterator[Finding]:
     """Two machines with one MAC: what asks with it is now the one and now the other."""
     if case.mac is None:
         return
+    if case.mac in case.own_macs:
+        yield from _our_mac(case, case.own_macs[case.mac])
+        return
     asked = [each for each in of(case.sightings, Stage.DISCOVER) if case.now - ended_at(each) <= AT_ONCE]
     # What a boot loader tells of itself may differ from what its firmware does.
     firmware = [each for each in asked if text(each, "asker") in _FIRMWARE]
@@ -120,7 +124,7 @@ def same_mac(case: Case) -> Iterator[Finding]:
                 yield Finding(
                     gravity=gravity,
                     cause=f"Two machines {have} the MAC {case.mac}: what asks with it has now one {what}, now another.",
-                    evidence=tuple(f"{moment(each.at)} asked with {what} {trait(each)}" for each in turns),
+                    evidence=tuple(_told(each, f"{what} {not_ours(trait(each))}") for each in turns),
                     remedy=f"Find both: the switch's table of MAC addresses names their ports, one after the other (Cisco: `show mac "
                     f"address-table address {case.mac}`; Linux bridge: `bridge fdb show | grep {case.mac}`). If one is no machine of "
                     "yours, a host asks in this machine's name: take it off the network. If both are yours, give one of them another "
@@ -131,25 +135,64 @@ def same_mac(case: Case) -> Iterator[Finding]:
                 return
 
 
-def _in_turns(asked: Sequence[Sighting], trait: Callable[[Sighting], str], now: datetime) -> tuple[Sighting, ...]:
-    """The first three that show one, another, and the one again; empty where nothing came back, or it is over.
+def _our_mac(case: Case, interface: str) -> Iterator[Finding]:
+    """A machine that asks with the MAC of this host, or is registered with it."""
+    asked = of(case.last, *_ASKED)[-2:]
+    known = case.interface is not None
+    if not asked and not known:
+        return
+    yield Finding(
+        gravity=Gravity.FAULT if known else Gravity.SUSPECT,
+        cause=f"{case.mac} is the MAC of this host's own interface {interface}: "
+        + ("a machine asks with it too." if asked else "no machine can have it."),
+        evidence=(f"{moment(case.now)} `ip link show {interface}` has {case.mac}", *map(line, asked)),
+        remedy=(
+            f"Two hosts with one MAC disturb each other. Find the machine (of a cloned virtual machine, in its definition), and give it a MAC of its "
+            f"own, or another MAC to {interface}. "
+            if asked
+            else ""
+        )
+        + (
+            "Register the machine with its own MAC: `tinkbox hardware edit MACHINE --add-mac MAC --remove-mac "
+            f"{case.mac} --force`."
+            if known
+            else "Do not register it with this MAC."
+        ),
+        subject="own MAC",
+    )
 
-    One that was repeated stands for all from its first to its last.
+
+def _in_turns(asked: Sequence[Sighting], trait: Callable[[Sighting], str], now: datetime) -> tuple[Sighting, ...]:
+    """The newest that show one, another, and the one again, oldest first; empty where nothing came back, or it is over.
+
+    One that was repeated stands for all from its first to its last.  It is over as well when the newest question does not show the trait.
     """
-    told = [each for each in asked if trait(each)][-_MOST_COMPARED:]
-    newest = {trait(each): ended_at(each) for each in sorted(told, key=ended_at)}
-    if len(newest) < 2 or now - sorted(newest.values())[-2] > OVER_AFTER:
+    by_age = sorted(asked, key=ended_at)
+    told = [each for each in by_age if trait(each)][-_MOST_COMPARED:]
+    newest = {trait(each): ended_at(each) for each in told}
+    if len(newest) < 2 or told[-1] is not by_age[-1] or now - sorted(newest.values())[-2] > OVER_AFTER:
         return ()
-    for place, first in enumerate(told):
-        for second in told[place + 1 :]:
-            if trait(second) == trait(first):
-                continue
-            again = next((each for each in told if each.at > second.at and trait(each) == trait(first)), None)
-            if again is not None:
+    for place in range(len(told) - 1, 0, -1):
+        again = told[place]
+        for second in (each for each in reversed(told[:place]) if trait(each) != trait(again)):
+            if again.at < ended_at(second):
+                return second, again
+            first = next((each for each in reversed(told[:place]) if _came_before(each, second, again, trait)), None)
+            if first is not None:
                 return first, second, again
-            if ended_at(first) > second.at:
-                return first, second
     return ()
+
+
+def _came_before(first: Sighting, second: Sighting, again: Sighting, trait: Callable[[Sighting], str]) -> bool:
+    """Whether it shows what `again` does, and was seen before the `second` was seen last."""
+    return trait(first) == trait(again) and first.at < ended_at(second)
+
+
+def _told(asked: Sighting, trait: str) -> str:
+    """A question as evidence, when it came last, and since when it did."""
+    ended = ended_at(asked)
+    since = f", since {moment(asked.at)}" if ended - asked.at >= timedelta(seconds=1) else ""
+    return f"{moment(ended)} asked with {trait}{since}"
 
 
 def _relayed_twice(asked: Sequence[Sighting]) -> bool:

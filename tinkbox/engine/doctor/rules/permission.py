@@ -2,16 +2,16 @@
 
 from collections.abc import Iterator, Mapping
 from datetime import timedelta
-from ipaddress import IPv4Address
 
 from tinkbox.engine.doctor.case import Case, Finding, Lent, line, moment, of, text
 from tinkbox.engine.doctor.rules.loader import FIRMWARE, SCRIPTED, architecture
+from tinkbox.engine.doctor.rules.network import strange_relay
 from tinkbox.engine.doctor.rules.pairing import is_paired
-from tinkbox.engine.doctor.rules.silence import WORKING, at_second_host, let_in_since, second_host
+from tinkbox.engine.doctor.rules.silence import WORKING, at_second_host, is_at_its_own, let_in_since, second_host
 from tinkbox.engine.timeline.sighting_rules import ended_at
-from tinkbox.model.boot import DECISIONS, Asker, Silence, Stage
+from tinkbox.model.boot import DECISIONS, INSTALLED, Asker, Silence, Stage
 from tinkbox.model.diagnosis import Gravity
-from tinkbox.model.hardware import Interface
+from tinkbox.model.documents.field_names import forbids_pxe, permitting_pxe, spelled
 from tinkbox.model.journal import SHOWN, summary
 from tinkbox.model.session import TicketRefusal
 from tinkbox.model.sightings import Sighting
@@ -84,11 +84,28 @@ TICKETS: Mapping[str, tuple[str, str]] = {
             "If the machine had not rebooted, find the host that uses its MAC."
         ),
     ),
+    TicketRefusal.UNREADABLE: (
+        (
+            "A worker at this machine's address showed a boot ticket that this appliance cannot read: it was damaged, another appliance "
+            "made it, or this appliance's boot.key was lost or replaced since."
+        ),
+        (
+            "Boot the machine again: it gets another ticket. A worker that you started by hand needs a credential of this appliance "
+            "(`tinkbox hardware credential {mac}`). If other machines are refused as well, boot.key in the data folder is another "
+            "than before: put the former one back, or boot them again too."
+        ),
+    ),
     TicketRefusal.OLD_WORKER: (
         "The worker on this machine is of an earlier release, which does not know boot tickets.",
         "Build the OSIE of this version (`tinkbox osie build`) and boot the machine again.",
     ),
 }
+_BOOTED = (Stage.WORKER, Stage.LOCAL_DISK, Stage.DISK_BOOTED, *INSTALLED)
+_ARM32 = frozenset({10, 18, 21})  # RFC 4578 §2.1 and the registry that followed it
+_NOT_ARM32 = (
+    "tinkbox boots machines with 64-bit processors. If this one's can do 64 bits, switch its firmware to 64-bit UEFI, or install that of its "
+    "maker for arm64; else it cannot be booted from here."
+)
 SEVERAL_TPMS = (
     "Several TPMs were shown in this machine's name, and none of them is accepted: another host boots in its name.",
     (
@@ -157,6 +174,8 @@ def not_known(case: Case) -> Iterator[Finding]:
     netboots = firmware or of(case.last, Stage.SCRIPT_REFUSED)
     if case.mac is None or case.interface is not None or not netboots or case.discovers or is_paired(case):
         return
+    if case.mac in case.own_macs:
+        return  # as SameMac says
     discovering = "set `unknown_machines: discover` in tinkbox.yaml"
     if case.mode not in ("pool", "proxy"):
         discovering += ", with `dhcp.mode: pool` or `proxy`, which that needs,"
@@ -187,13 +206,6 @@ def left_out(case: Case) -> Iterator[Finding]:
             )
 
 
-def _can_never_boot(case: Case, interface: Interface) -> bool:
-    """Whether a workflow waits for a machine whose document alone keeps it from booting, whether or not it has asked."""
-    forbids_work = not interface.allow_workflow and not case.installed and not interface.netboot.has_script
-    never_asked = not case.sightings  # else another of its cards may be the one that boots
-    return case.ticket and interface.dhcp and never_asked and (not interface.allow_pxe or forbids_work)
-
-
 def not_permitted(case: Case) -> Iterator[Finding]:
     """It is known, and has nothing to boot for."""
     asked = of(case.last, Stage.DISCOVER, Stage.IGNORED, Stage.SCRIPT_REFUSED)
@@ -201,23 +213,25 @@ def not_permitted(case: Case) -> Iterator[Finding]:
         return
     # Who asks about a retired machine is told so, whatever it did before it was retired.
     silent = not asked or of(case.last, Stage.OFFERED, Stage.LEASED)
-    if (case.retired is None or case.surveyed) and silent and not _can_never_boot(case, case.interface):
+    barred = bool(case.barred) and case.worker_heard is None  # whatever was seen of it
+    if (case.retired is None or case.surveyed) and silent and not barred:
         return
     if case.retired is not None:
         said = f": {quoted(case.retired.reason)}" if case.retired.reason else ""
         why = f"it was retired at {moment(case.retired.at)} by {quoted(case.retired.who)}{said}"
         remedy = f"To take it back into service type `tinkbox hardware return {case.mac or 'MAC'}`, then boot it again."
-    elif not case.interface.dhcp:
-        why, remedy = (
-            "its interface has no dhcp in its hardware document",
-            "Give the interface a dhcp part with its MAC.",
-        )
+    elif not case.interface.dhcp and case.mode != "off":
+        why = f"its hardware document says {spelled(case.interface, 'disableDhcp')}: true for this interface, so its questions for an address are not answered"
+        remedy = f"Set {spelled(case.interface, 'disableDhcp')} to false in its hardware document: `tinkbox hardware edit MACHINE`. If another server gives it its address, "
+        remedy += "that has to send it here to boot (docs/doctor.md has the lines)."
     elif case.interface.netboot.elsewhere:
-        why = "its hardware document sends it to another boot server"
-        remedy = "If tinkbox is to boot it, take tftp_server_name and boot_file_name out of its document and push that again."
+        why = "its hardware document names another boot server, so it cannot boot from here"
+        server, file = (spelled(case.interface, f"dhcp.{each}") for each in ("tftp_server_name", "boot_file_name"))
+        remedy = f"If tinkbox is to boot it, take {server} and {file} out of its hardware document: "
+        remedy += "`tinkbox hardware edit MACHINE`."
     elif not case.interface.allow_pxe:
-        why = "its hardware document says allow_pxe: false"
-        remedy = "Set netboot.allow_pxe to true in its hardware document: `tinkbox hardware edit MACHINE`."
+        why = f"its hardware document {forbids_pxe(case.interface)}"
+        remedy = f"{permitting_pxe(case.interface)}: `tinkbox hardware edit MACHINE`."
     elif (
         case.ticket
         and not case.interface.allow_workflow
@@ -251,8 +265,8 @@ def no_address(case: Case) -> Iterator[Finding]:
     for seen in _silences(case, Silence.NO_ADDRESS):
         networks = tuple(f"a network that is configured: {each.network}" for each in case.subnets)
         asked_on = text(seen, "network")
-        reserve = f"Give it an address{f' of {asked_on}' if asked_on else ''} in its hardware document (ip.address)"
-        relay = _strange_relay(case)
+        reserve = f"Give it an address{f' of {asked_on}' if asked_on else ''} in its hardware document ({spelled(case.interface, 'dhcp.ip.address')})"
+        relay = strange_relay(case)
         if relay:
             why, evidence = "it asks from a network that is not configured", (f"its relay is at {relay}", *networks)
             remedy = "Name the network behind that relay under dhcp.subnets in tinkbox.yaml."
@@ -289,7 +303,7 @@ def no_address(case: Case) -> Iterator[Finding]:
             cause="The address in its hardware document is none that a machine can have: the appliance's own, or the first "
             "or the last one of a network.",
             evidence=(line(seen), *(f"a network that is configured: {each.network}" for each in case.subnets)),
-            remedy="Correct ip.address in its hardware document, push it again, and boot the machine.",
+            remedy=f"Correct {spelled(case.interface, 'dhcp.ip.address')} in its hardware document, push it again, and boot the machine.",
         )
 
 
@@ -333,10 +347,10 @@ def script_refused(case: Case) -> Iterator[Finding]:
     yield Finding(
         gravity=Gravity.FAULT,
         cause=f"The machine has the address {address}, and its boot script is only for {own}.",
-        evidence=(line(refused[-1]), f"its hardware document says ip.address {own}"),
+        evidence=(line(refused[-1]), f"its hardware document says {spelled(case.interface, 'dhcp.ip.address')} {own}"),
         remedy=who
         if case.gives_addresses
-        else f"Have the DHCP server give it {own}, or take ip out of its hardware document and push it again: its script is "
+        else f"Have the DHCP server give it {own}, or take {spelled(case.interface, 'dhcp.ip')} out of its hardware document and push it again: its script is "
         "then for whichever address has its MAC.",
     )
 
@@ -370,6 +384,8 @@ def ticket_refused(case: Case) -> Iterator[Finding]:
             cause, remedy = SEVERAL_TPMS
         # Its own worker came since, and began what the machine does now.
         over = mended and case.work is not None and seen.at < case.work.created_at
+        # What may be a theft stays one, whoever is in touch.
+        heard = None if why in ALARMS and not is_at_its_own(case, seen) else case.worker_heard
         refusal = f"{line(seen)}, at {text(seen, 'address')}"
         for_how_long = " This is told for a day, or until you have done so." if why in ALARMS else ""
         if other := second_host(case, seen):
@@ -382,14 +398,15 @@ def ticket_refused(case: Case) -> Iterator[Finding]:
             }
             over = let_in_since(case, seen) or _booted_since(case, seen)
             cause, remedy = (each.format_map(names) for each in (TWO_HOSTS_ONCE if over else TWO_HOSTS))
-            refusal, for_how_long = at_second_host(seen), " This is told for a day."
+            refusal, for_how_long, heard = at_second_host(seen), " This is told for a day.", None
         yield Finding(
-            gravity=Gravity.SUSPECT if over else Gravity.FAULT,
+            gravity=Gravity.SUSPECT if over or heard else Gravity.FAULT,
             cause=cause,
             evidence=(
                 *map(line, before[-2:]),
                 refusal,
                 *(f"shown: {each}" for each in sorted(tpms)[:MOST_TPMS]),
+                *([f"{moment(heard)} its worker was in touch all the same"] if heard else []),
             ),
             remedy=remedy.format(mac=case.mac or "MAC", tpm=text(seen, "tpm") or "SHA256")
             + (_costs(case) if _CREDENTIAL in remedy else "")
@@ -432,7 +449,19 @@ def asked_in_its_name(case: Case) -> Iterator[Finding]:
 
 
 def no_program(case: Case) -> Iterator[Finding]:
-    """Firmware for which there is no boot loader."""
+    """Firmware for which there is no boot loader, or which does not say that it wants one."""
+    silent = of(case.last, Stage.DISCOVER)[-1:]
+    # Any host can ask so in its name: that hides no boot that came further, and stands still there.
+    is_its_newest = case.last == case.furthest or of(case.furthest, *_BOOTED)
+    if silent and _asks_for_no_program(silent[-1]) and case.ticket and is_its_newest:
+        yield Finding(
+            gravity=Gravity.SUSPECT,
+            cause="The machine's firmware asks for an address alone: it tells its architecture (option 93), and not that it boots from the "
+            "network (option 60: PXEClient or HTTPClient), so it is offered no boot loader.",
+            evidence=(line(silent[-1]),),
+            remedy="Choose network boot (PXE or HTTP boot, IPv4) in its firmware's boot menu. If a boot loader of its own asks, such as U-Boot, "
+            "have it send PXEClient as its vendor class (option 60).",
+        )
     for seen in _silences(case, Silence.NO_PROGRAM):
         asked = architecture(case.last)
         if case.firmware_traits.secure_boot:
@@ -443,8 +472,14 @@ def no_program(case: Case) -> Iterator[Finding]:
             gravity=Gravity.FAULT,
             cause=f"There is no boot loader for this machine's firmware, {kind}.",
             evidence=(line(seen), f"it asks as architecture {asked}"),
-            remedy="Switch its firmware to BIOS (legacy) or 64-bit UEFI boot, or boot it from a USB stick with iPXE.",
+            remedy=_NOT_ARM32
+            if asked in _ARM32
+            else "Switch its firmware to BIOS (legacy) or 64-bit UEFI boot, or boot it from a USB stick with iPXE.",
         )
+
+
+def _asks_for_no_program(asked: Sighting) -> bool:
+    return text(asked, "asker") == Asker.SYSTEM and "architecture" in asked.facts
 
 
 def _is_lent(case: Case, seen: Sighting, lent: Lent) -> Finding:
@@ -457,18 +492,12 @@ def _is_lent(case: Case, seen: Sighting, lent: Lent) -> Finding:
         cause=f"The address that is reserved for the machine, {lent.address}, is lent to {holder}.",
         evidence=(
             line(seen),
-            f"its hardware document says ip.address {lent.address}",
+            f"its hardware document says {spelled(case.interface, 'dhcp.ip.address')} {lent.address}",
             f"the pool lent {lent.address} to {lent.mac} until {moment(lent.until)}",
         ),
         remedy=f"Boot the machine again after {moment(lent.until)}: by then the address is free. It is free sooner when {lent.mac} "
         f"is restarted or asks for more time. Or reserve another: `tinkbox hardware edit MACHINE --address IP{forced}`.",
     )
-
-
-def _strange_relay(case: Case) -> str:
-    """The relay that its question came by, when that is in none of our networks; else empty."""
-    relay = case.relay
-    return "" if not relay or any(IPv4Address(relay) in each.network for each in case.subnets) else relay
 
 
 def _pools(case: Case, asked_on: str) -> tuple[str, ...]:

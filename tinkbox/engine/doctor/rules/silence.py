@@ -74,7 +74,7 @@ def second_host(case: Case, refused: Sighting) -> str:
     """
     other = text(refused, "neighbour")
     elsewhere = text(refused, "why") == TicketRefusal.ELSEWHERE and other not in ("", str(case.mac or ""))
-    return other if elsewhere and _is_at_its_own(case, refused) else ""
+    return other if elsewhere and is_at_its_own(case, refused) else ""
 
 
 def at_second_host(refused: Sighting) -> str:
@@ -95,7 +95,7 @@ def let_in_since(case: Case, refused: Sighting) -> bool:
     return (heard is not None and heard > since) or any(ended_at(each) > since for each in worked)
 
 
-def _is_at_its_own(case: Case, refused: Sighting) -> bool:
+def is_at_its_own(case: Case, refused: Sighting) -> bool:
     """Whether that came from the address of the machine: by its document, its lease of then, or the session that it has."""
     leased = [
         found
@@ -115,7 +115,7 @@ def _refused_since(case: Case, heard: datetime) -> tuple[Sighting, ...]:
         each
         for each in of(case.sightings, Stage.TICKET_REFUSED)
         if ended_at(each) >= heard
-        and (_is_at_its_own(case, each) or (revoked and text(each, "why") == TicketRefusal.VOID))
+        and (is_at_its_own(case, each) or (revoked and text(each, "why") == TicketRefusal.VOID))
     ]
     if not refused or any(each.at > ended_at(refused[-1]) for each in of(case.sightings, Stage.SESSION)):
         return ()

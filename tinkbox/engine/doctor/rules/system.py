@@ -3,9 +3,26 @@
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 
-from tinkbox.engine.doctor.case import REACHING, Case, Duty, Finding, Stops, line, moment, number, of, sized, some, text
+from tinkbox.engine.doctor.blame import blamed
+from tinkbox.engine.doctor.case import (
+    BOOTING,
+    SWITCHED_ON_WITHIN,
+    Case,
+    Duty,
+    Finding,
+    OsieSize,
+    Stops,
+    line,
+    moment,
+    number,
+    of,
+    sized,
+    some,
+    text,
+)
 from tinkbox.engine.doctor.rules.kernel import SENT_BY
-from tinkbox.engine.doctor.rules.loader import ARM, X86, architecture, asked_for_a_file
+from tinkbox.engine.doctor.rules.loader import ARM, IPXE, X86, architecture, asked_for_a_file
+from tinkbox.engine.doctor.rules.network import LINES_FOR_IPXE
 from tinkbox.engine.machines.boot_plan import MAX_BOOTS
 from tinkbox.engine.machines.firmware_rules import BACK_WITHIN
 from tinkbox.engine.timeline.sighting_rules import ended_at
@@ -13,9 +30,10 @@ from tinkbox.engine.timeline.stalls import LOOK_AT, LOOK_AT_IPXE, MOVED, PATIENC
 from tinkbox.engine.timeline.syslog import OSIE, OSIE_TROUBLE
 from tinkbox.model.boot import INSTALLED, Asker, Stage
 from tinkbox.model.diagnosis import Gravity
+from tinkbox.model.documents.field_names import spelled
 from tinkbox.model.hardware import Interface
 from tinkbox.model.sightings import Sighting
-from tinkbox.model.text import quoted
+from tinkbox.model.text import counted, quoted
 from tinkbox.model.workflow import FINAL, State
 
 # The kernel unpacks the ramdisk into a file system that may take half of the memory; unpacked it has three and a half
@@ -24,7 +42,6 @@ MEMORY_PER_RAMDISK = 7
 _MIB = 1 << 20
 # From the last byte of the ramdisk until the worker speaks, on slow machines.
 _OSIE_STARTS_WITHIN = 120.0
-SWITCHED_ON_WITHIN = timedelta(minutes=1)
 _OFF = 300.0
 _FAR_OFF = 86_400.0
 _OWN_SYSTEM = (Stage.DISK_BOOTED, *INSTALLED)
@@ -51,6 +68,8 @@ _OSIE_REMEDIES = {
     "network": "See to the cable, the switch port and the VLAN of that card, and whether a firewall lets the machine reach the "
     "appliance's HTTP port.",
 }
+_REACHING = ("network", "credential")  # the parts that lack the appliance
+_OURS = "tinkbox."  # how words of a kernel's command line begin by which the appliance tells an OSIE where it is
 # Seconds after which trouble counts that may pass by itself: another credential is asked for, a network comes late.
 _OSIE_PASSING = {"credential": 20.0, "network": _OSIE_STARTS_WITHIN}
 _AFTER_RAMDISK = (Stage.FIRMWARE, Stage.TICKET, Stage.CLOCK, Stage.SESSION)
@@ -65,6 +84,21 @@ _IN_IPXE = (
     "Look at its screen: iPXE stands still there, or the machine lost its power or its network after it fetched the OSIE. See to "
     "its cable and its switch port, then boot it again."
 )
+# What may be seen of a machine before its boot loader runs, and while that asks for an address.
+_BEFORE_RUN = (
+    Stage.DISCOVER,
+    Stage.OFFERED,
+    Stage.REQUESTED,
+    Stage.LEASED,
+    Stage.OTHER_SERVER,
+    Stage.BOOT_SERVER,
+    Stage.LOADER_REQUESTED,
+    Stage.LOADER,
+    Stage.LOADER_FAILED,
+)
+_BLOCKS_OF_IPXE = 1432  # the largest that iPXE asks for (TFTP_MAX_BLKSIZE); firmware asks for others
+_NOT_AWAITED = " No workflow waits for the machine."
+_NOTHING_TO_DO = "Nothing to do while you have no workflow for it. "
 _SCREEN = "Look at its screen when it boots the next time: that shows where it ends."
 _NO_OSIE = Stops(duties=frozenset({Duty.OSIE}))
 # What an OSIE can be built for.
@@ -74,31 +108,15 @@ _NAMES = {"x86_64": X86, "amd64": X86, "aarch64": ARM, "arm64": ARM}
 
 def no_osie(case: Case) -> Iterator[Finding]:
     """Nothing was built that the machine could boot."""
-    built = ", ".join(each.architecture for each in case.osie) or "none"
-    evidence = f"OSIEs that were built: {built}"
+    built = [f"{each.architecture}{each.instead_of and f' (in the folder of {each.instead_of})'}" for each in case.osie]
+    evidence = f"OSIEs that were built: {', '.join(built) or 'none'}"
     if case.osie_trouble:
-        if not (case.mac and case.surveyed):
-            yield Finding(
-                gravity=Gravity.FAULT,
-                cause=f"The OSIE cannot be used, so machines that are to boot get no kernel: {_first(case.osie_trouble)}.",
-                evidence=(case.osie_trouble,),
-                remedy=f"{_then(case.osie_trouble)}Or copy the folder {case.osie_folder} back from a backup or from another appliance.",
-                stops=_NO_OSIE,
-            )
+        yield from _troubled(case)
         return
     if case.mac is None:
         if not case.osie:
-            was_there, put_back = _gone_osie(case)
-            yield Finding(
-                gravity=Gravity.FAULT,
-                cause=f"{'The OSIE is gone' if put_back else 'No OSIE was built'}: machines that are to boot find no kernel.",
-                evidence=(*was_there, evidence),
-                remedy=f"{put_back}If you have no copy, run `tinkbox osie build` on the appliance, which needs the internet."
-                if put_back
-                else "Run `tinkbox osie build` on the appliance, which needs the internet, or copy the folder "
-                f"{case.osie_folder} back from a backup or from another appliance.",
-                stops=_NO_OSIE,
-            )
+            yield _none_at_all(case, evidence)
+        yield from (_misplaced(case, each, evidence) for each in case.osie if each.instead_of)
         return
     if case.surveyed and not case.osie:
         return  # as it is said of the appliance
@@ -106,21 +124,76 @@ def no_osie(case: Case) -> Iterator[Finding]:
         return
     wanted = case.interface.architecture
     ours = case.interface.netboot.needs_our_osie
-    if not (case.ticket and ours) or wanted in {each.architecture for each in case.osie}:
+    if not (case.ticket and ours) or wanted in {each.architecture for each in case.osie if not each.instead_of}:
+        return
+    if instead := [each for each in case.osie if each.instead_of == wanted]:
+        if not case.surveyed:
+            yield _misplaced(case, instead[0], evidence)
         return
     was_there, put_back = _gone_osie(case)
     if wanted in _OSIES:
         change = "correct" if case.interface.architecture_told else "set"
         run = f"{put_back}If you have no copy, run" if put_back else "Run"
-        remedy = f"{run} `tinkbox osie build --architecture {wanted}` on the appliance, or {change} arch in its hardware document."
+        remedy = f"{run} `tinkbox osie build --architecture {wanted}` on the appliance, or {change} {spelled(case.interface, 'dhcp.arch')} in its hardware document."
     else:
         asked = next((f" (it asked as {name})" for name in _OSIES if architecture(case.last) in _NAMES[name]), "")
-        remedy = f"Set arch to {' or '.join(_OSIES)} in its hardware document{asked} and push it again."
+        remedy = f"Set {spelled(case.interface, 'dhcp.arch')} to {' or '.join(_OSIES)} in its hardware document{asked} and push it again."
     yield Finding(
         gravity=Gravity.FAULT,
         cause=f"There is no OSIE for {wanted}, which is the machine's architecture.",
         evidence=(_document(case.interface), *was_there, evidence),
         remedy=remedy,
+    )
+
+
+def _troubled(case: Case) -> Iterator[Finding]:
+    """Files of an OSIE that cannot be used, or whose description cannot: machines get them by their names alone."""
+    back = (
+        f"{_then(case.osie_trouble)}Or copy the folder {case.osie_folder} back from a backup or from another appliance."
+    )
+    if case.osie_served and case.mac is None:
+        yield Finding(
+            gravity=Gravity.SUSPECT,
+            cause=f"{_first(case.osie_trouble)}. Machines that are to boot are sent its files all the same, and whether these are whole, and of "
+            "which version, is not known.",
+            evidence=(case.osie_trouble,),
+            remedy=back,
+        )
+    elif not case.osie_served and not (case.mac and case.surveyed):
+        yield Finding(
+            gravity=Gravity.FAULT,
+            cause=f"The OSIE cannot be used, so machines that are to boot get no kernel: {_first(case.osie_trouble)}.",
+            evidence=(case.osie_trouble,),
+            remedy=back,
+            stops=_NO_OSIE,
+        )
+
+
+def _none_at_all(case: Case, evidence: str) -> Finding:
+    was_there, put_back = _gone_osie(case)
+    return Finding(
+        gravity=Gravity.FAULT,
+        cause=f"{'The OSIE is gone' if put_back else 'No OSIE was built'}: machines that are to boot find no kernel.",
+        evidence=(*was_there, evidence),
+        remedy=f"{put_back}If you have no copy, run `tinkbox osie build` on the appliance, which needs the internet."
+        if put_back
+        else "Run `tinkbox osie build` on the appliance, which needs the internet, or copy the folder "
+        f"{case.osie_folder} back from a backup or from another appliance.",
+        stops=_NO_OSIE,
+    )
+
+
+def _misplaced(case: Case, osie: OsieSize, evidence: str) -> Finding:
+    """An OSIE that machines of another architecture get."""
+    wanted, folder = osie.instead_of, f"{case.osie_folder}/{osie.instead_of}"
+    return Finding(
+        gravity=Gravity.FAULT,
+        cause=f"The folder {folder} has an OSIE for {osie.architecture}: machines of {wanted} are sent a kernel that they cannot start.",
+        evidence=(evidence,),
+        remedy=f"`tinkbox osie build --architecture {wanted}` on the appliance puts one for {wanted} there, or copy that folder from a backup or "
+        "from another appliance.",
+        subject=folder,
+        stops=Stops(duties=frozenset({Duty.OSIE}), architecture=wanted),
     )
 
 
@@ -179,12 +252,14 @@ def wrong_architecture(case: Case) -> Iterator[Finding]:
                 f"{moment(case.furthest[0].at)} it asked as architecture {asked}",
                 _document(case.interface),
             ),
-            remedy=f"Set arch to {'aarch64' if asked in ARM else 'x86_64'} in its hardware document and push it again.",
+            remedy=f"Set {spelled(case.interface, 'dhcp.arch')} to {'aarch64' if asked in ARM else 'x86_64'} in its hardware document and push it again.",
         )
 
 
 def ramdisk_too_large(case: Case) -> Iterator[Finding]:
     """Memory in which the OSIE cannot be unpacked."""
+    if case.barred:
+        return  # it gets no OSIE now, whatever a boot before came to
     memory, source = _memory(case)
     fetched = of(case.furthest, Stage.KERNEL, Stage.RAMDISK, Stage.FIRMWARE)
     image = next(
@@ -223,16 +298,19 @@ def silent_osie(case: Case) -> Iterator[Finding]:
     part, why, complaints = _trouble_of_osie(case, sent[-1])
     if why and waited > _OSIE_PASSING.get(part, 0.0):
         by_syslog = SENT_BY in complaints and waited <= _OSIE_STARTS_WITHIN
+        overridden = [*_overridden(case.interface)] if part in _REACHING else []
         yield Finding(
             gravity=Gravity.SUSPECT if by_syslog else Gravity.FAULT,
-            cause=f"The OSIE runs, and its worker {'does not go on' if session else 'cannot start'}: {quoted(why, 240)}.",
+            cause=f"The OSIE runs, and its worker {'does not go on' if session else 'cannot start'}: {quoted(why, 240)}"
+            f"{_leads_away(overridden)}.",
             evidence=(
                 line(sent[-1]),
                 *complaints,
                 *case.asked_again,
                 f"{moment(case.now)} {waited:.0f} s later its worker was not in touch",
+                *(told for told, _ in overridden),
             ),
-            remedy=_OSIE_REMEDIES.get(part, _OSIE_REMEDY),
+            remedy=" ".join(way for _, way in overridden) or _OSIE_REMEDIES.get(part, _OSIE_REMEDY),
         )
     elif waited > _OSIE_STARTS_WITHIN:
         in_loader = not runs and _ended_in_ipxe(boot)
@@ -275,6 +353,8 @@ def _ended_in_ipxe(boot: Sequence[Sighting]) -> bool:
 
 def _suspicion(interface: Interface | None) -> str:
     """What its document has that is likelier than all else to be the reason."""
+    if led_away := _leads_away([*_overridden(interface)]):
+        return led_away
     if interface is None or interface.netboot.osie is not None:
         return ""
     if interface.vlan_id is not None:
@@ -283,19 +363,36 @@ def _suspicion(interface: Interface | None) -> str:
     return f": its document keeps the kernel from modules ({quoted(lists[0], 80)})" if lists else ""
 
 
+def _leads_away(overridden: Sequence[tuple[str, str]]) -> str:
+    """What stands in a document in the place of what the appliance tells an OSIE, as the end of a cause; empty: nothing."""
+    return ": its document tells its OSIE another thing than the appliance does" if overridden else ""
+
+
+def _overridden(interface: Interface | None) -> Iterator[tuple[str, str]]:
+    """What a hardware document says to its OSIE in the place of the appliance, by what stands last on the kernel's command line."""
+    for word in interface.netboot.kernel_parameters if interface is not None else ():
+        if word.startswith(_OURS):
+            name, key = word.partition("=")[0], spelled(interface, "netboot.osie.kernelParams")
+            yield (
+                f"its hardware document has {quoted(word, 200)} in {key}, which counts instead of what the appliance says of {quoted(name, 80)}",
+                f"Take {quoted(name, 80)} out of {key} in its hardware document (`tinkbox hardware edit MACHINE`), and boot it again.",
+            )
+
+
 def _of_document(interface: Interface | None) -> Iterator[tuple[str, str]]:
     """What a hardware document adds that may keep its OSIE from the network, each with what to do."""
+    yield from _overridden(interface)
     if interface is None or interface.netboot.osie is not None:
         return
     if interface.vlan_id is not None:
         yield (
-            f"its hardware document has vlan_id: {interface.vlan_id}, so its OSIE speaks in that VLAN alone, and its firmware without one",
+            f"its hardware document has {spelled(interface, 'dhcp.vlan_id')}: {interface.vlan_id}, so its OSIE speaks in that VLAN alone, and its firmware without one",
             (
-                f"If its switch port does not carry VLAN {interface.vlan_id}, tagged, with a relay or the appliance in it, take vlan_id out of "
+                f"If its switch port does not carry VLAN {interface.vlan_id}, tagged, with a relay or the appliance in it, take {spelled(interface, 'dhcp.vlan_id')} out of "
                 "the document (`tinkbox hardware edit MACHINE`)."
             ),
         )
-    if words := interface.netboot.kernel_parameters:
+    if words := [each for each in interface.netboot.kernel_parameters if not each.startswith(_OURS)]:
         told = quoted(" ".join(words), 200)
         yield (
             f"its hardware document adds to the kernel's command line: {told}",
@@ -382,7 +479,10 @@ def disk_not_found(case: Case) -> Iterator[Finding]:
 
 
 def boot_loop(case: Case) -> Iterator[Finding]:
-    """Boots that begin again and again."""
+    """Boots that begin again and again; harmless where the machine has nothing to boot."""
+    if (fetched := _fetched_again(case)) and not case.parked:
+        yield _gets_itself(case, fetched)
+        return
     vain: list[tuple[Sighting, ...]] = []
     boots = case.boots
     for boot in reversed(boots):
@@ -400,12 +500,61 @@ def boot_loop(case: Case) -> Iterator[Finding]:
     evidence = [f"{moment(boot[0].at)} a boot that ended with: {line(boot[-1])}" for boot in told]
     if case.parked:
         evidence.append(f"parked: {case.parked}")
+    awaited = _is_awaited(case)
     yield Finding(
-        gravity=Gravity.FAULT,
-        cause=f"The machine boots again and again without getting anywhere{_where_it_ends(ended)}.",
+        gravity=Gravity.FAULT if awaited else Gravity.HARMLESS,
+        cause=f"The machine boots again and again without getting anywhere{_where_it_ends(ended)}.{'' if awaited else _NOT_AWAITED}",
         evidence=tuple(evidence),
-        remedy=f"{_look_at(ended[-1]) if ended else _SCREEN} When that is mended, push its hardware again or create a new workflow: a "
-        "machine that is parked then boots.",
+        remedy=f"{'' if awaited else _NOTHING_TO_DO}{_look_at(ended[-1]) if ended else _SCREEN} When that is mended, push its hardware "
+        "again or create a new workflow: a machine that is parked then boots.",
+    )
+
+
+def _fetched_again(case: Case) -> tuple[Sighting, ...]:
+    """The fetches of one iPXE that followed each other, three or more, with no question for a boot script; empty where there are none.
+
+    Where the addresses are ours to give, we tell iPXE its script.  A host that nobody told of and that asks for no address may look
+    whether the files are there, as monitoring does: that it does so faster than a boot stands still is a loop.
+    """
+    if case.gives_addresses:
+        return ()
+    is_machine = case.interface is not None or asked_for_a_file(case.last)
+    within = BACK_WITHIN if is_machine else timedelta(seconds=PATIENCE[Stage.LOADER])
+    since: list[Sighting] = []
+    for each in reversed(case.last):
+        if each.stage not in _BEFORE_RUN:
+            break
+        if each.stage is Stage.LOADER:
+            name = text(each, "name")
+            if name not in IPXE or (since and (name != text(since[0], "name") or since[0].at - each.at > within)):
+                break
+            since.insert(0, each)
+    return tuple(since) if len(since) >= MAX_BOOTS else ()
+
+
+def _gets_itself(case: Case, fetched: Sequence[Sighting]) -> Finding:
+    """IPXE that is told to load itself again; or firmware that does not start it."""
+    name, awaited = text(fetched[-1], "name"), _is_awaited(case)
+    by_ipxe = [each for each in fetched if number(each, "blksize") == _BLOCKS_OF_IPXE]
+    sure = len(by_ipxe) >= len(fetched) - 1  # firmware fetched the first one
+    unknown = case.interface is None and case.discovers
+    told = [*map(line, fetched[-MAX_BOOTS:])]
+    if by_ipxe:
+        told.append(f"{len(by_ipxe)} of {len(fetched)} were in blocks of {_BLOCKS_OF_IPXE} bytes, for which iPXE asks")
+    mend = (
+        f"The line for iPXE is missing in the DHCP server's configuration, or is overruled by one that names {name} for every machine. {LINES_FOR_IPXE}"
+        if case.mode == "off"
+        else "Take the boot file (options 66 and 67; dnsmasq: `dhcp-boot`) out of the other server's configuration: with "
+        "`dhcp.mode: proxy` tinkbox names it, to firmware and to iPXE."
+    )
+    return Finding(
+        gravity=Gravity.FAULT if awaited and sure else Gravity.SUSPECT if awaited or unknown else Gravity.HARMLESS,
+        cause=f"The machine fetched {name} {counted(len(fetched), 'time')}, and asked for no boot script: most likely the DHCP server gives iPXE "
+        f"its own boot loader again.{'' if awaited or unknown else _NOT_AWAITED}",
+        evidence=tuple(told),
+        remedy=f"{'' if awaited or unknown else _NOTHING_TO_DO}{mend} If its screen shows nothing of iPXE, its firmware does not start "
+        f"{name}: switch Secure Boot off, or boot the other way (BIOS or UEFI). If iPXE shows another error there, that says more.",
+        subject="loader",
     )
 
 
@@ -425,12 +574,12 @@ def _where_it_ends(boots: list[tuple[Sighting, ...]]) -> str:
 def never_seen(case: Case) -> Iterator[Finding]:
     """A machine that is waited for, and of which nothing was heard, or nothing since the workflow was created.
 
-    Not at once: somebody may be on the way to switch it on.  But nothing would be seen of it beside a fault of the appliance.
+    Not at once: somebody may be on the way to switch it on.  But nothing would be seen of it beside a fault of the appliance that stops it.
     """
     if case.mac is None or not case.ticket or (case.work is not None and case.work.state in FINAL):
         return
     since = case.waited_since
-    hidden = any(each.stops.duties & REACHING for each in case.faults)
+    hidden = any(True for _ in blamed(case, BOOTING))
     if since and case.now - since < SWITCHED_ON_WITHIN and not hidden:
         return
     if not case.sightings and not case.heard_at:
@@ -461,8 +610,8 @@ def stalled_boot(case: Case) -> Iterator[Finding]:
     newest, before = case.last[-1], case.furthest[-1]
     awaited = _is_awaited(case)
     gravity = Gravity.SUSPECT if awaited else Gravity.HARMLESS
-    idle = "" if awaited else " No workflow waits for the machine."
-    nothing = "" if awaited else "Nothing to do while you have no workflow for it. "
+    idle = "" if awaited else _NOT_AWAITED
+    nothing = "" if awaited else _NOTHING_TO_DO
     if since := stalled(newest, case.now):
         yield Finding(
             gravity=gravity,
@@ -483,11 +632,15 @@ def stalled_boot(case: Case) -> Iterator[Finding]:
 def _is_awaited(case: Case) -> bool:
     """Whether a boot of the machine leads to anything: a workflow, what is installed on it, its own script; an unknown one tells what it is.
 
-    An unknown host that only fetched a file may be no machine that boots.
+    An unknown host that only fetched a file, or asked for one, may be no machine that boots.
     """
     work = case.ticket or case.waited_since is not None or case.work is not None
     if case.interface is None:
-        return work or asked_for_a_file(case.last) or not of(case.last, Stage.LOADER, Stage.LOADER_REQUESTED)
+        return (
+            work
+            or asked_for_a_file(case.last)
+            or not of(case.last, Stage.LOADER, Stage.LOADER_REQUESTED, Stage.LOADER_FAILED)
+        )
     return work or case.installed or case.interface.netboot.has_script
 
 
@@ -516,7 +669,8 @@ def _is_over(case: Case, told: Sighting) -> bool:
 def _document(interface: Interface) -> str:
     """What the hardware document says of the processor."""
     told = interface.architecture
-    return f"its hardware document says {f'arch: {told}' if interface.architecture_told else f'no arch, which means {told}'}"
+    arch = spelled(interface, "dhcp.arch")
+    return f"its hardware document says {f'{arch}: {told}' if interface.architecture_told else f'no {arch}, which means {told}'}"
 
 
 def _memory(case: Case) -> tuple[int, str]:

@@ -11,7 +11,17 @@ from tinkbox.engine.doctor.case import AwaitedService, Case, Finding, Work, mome
 from tinkbox.engine.doctor.rules.engine import remedy_of
 from tinkbox.model.command_lines import about, not_ours, service_key
 from tinkbox.model.diagnosis import Gravity
-from tinkbox.model.reasons import NO_PROGRAM_TO_CHECK, Reason, hint, is_hint_of, known, never_ran
+from tinkbox.model.reasons import (
+    DOCKER_ENGINE,
+    NO_PROGRAM_TO_CHECK,
+    Giver,
+    Reason,
+    hint,
+    in_a_sentence,
+    is_hint_of,
+    known,
+    never_ran,
+)
 from tinkbox.model.text import counted, one_line, quoted, shortened
 from tinkbox.model.workflow import FINAL, State
 
@@ -72,7 +82,7 @@ def service_not_ready(case: Case) -> Iterator[Finding]:
             + (
                 f": the container engine of its host, {each.host}, does not answer."
                 if away
-                else f": {each.reason}."
+                else f": {in_a_sentence(each.reason)}."
                 if each.reason
                 else ": its health check calls a program that its image has not."
                 if fails
@@ -102,6 +112,11 @@ def waiting(case: Case) -> Iterator[Finding]:
         key = service_key(work.id[:8], work.services[0].name)
         remedy = (
             f"Nothing to do: it begins when its services are ready. `tinkbox service logs {key}` shows what one prints."
+        )
+    elif work.parked:
+        remedy = (
+            "It waits in vain until the machine may boot again. `tinkbox doctor MACHINE` says what to mend; then push its hardware again, or "
+            f"cancel this workflow (`tinkbox workflow cancel {work.id[:8]}`) and create a new one: the machine then boots."
         )
     else:
         remedy = (
@@ -140,11 +155,26 @@ def workflow_failed(case: Case) -> Iterator[Finding]:
 
 def _logs_and_retry(work: Work) -> str:
     key = work.id[:8]
-    began = not never_ran(work.reason, work.hint) and work.action_state is not State.PENDING
-    logs = f"`tinkbox workflow logs {key}` shows what it printed" if began else ""
+    logs = f"`tinkbox workflow logs {key}` shows what it printed" if _may_have_printed(work) else ""
     if work.overtaken:
         return f"{logs}{'. ' if logs else ''}It is not retried: {work.overtaken}"
-    return f"{logs}{', ' if logs else ''}`tinkbox workflow retry {key}` resumes at this action."
+    changed = f" But {work.changed}." if work.changed else ""
+    return f"{logs}{', ' if logs else ''}`tinkbox workflow retry {key}` resumes at this action.{changed}"
+
+
+def _may_have_printed(work: Work) -> bool:
+    """Whether it printed something; of what the appliance alone says that is not known."""
+    if never_ran(work.reason, work.hint) or work.action_state is State.PENDING:
+        return False
+    ours = known(work.reason)
+    return bool(work.tail) or (ours is not None and ours.givers == Giver.APPLIANCE)
+
+
+def once_more(work: Work) -> str:
+    """What follows when what a failed workflow lacked is there, as a sentence."""
+    return (
+        f"It is not retried: {work.overtaken}." if work.overtaken else f"Then `tinkbox workflow retry {work.id[:8]}`."
+    )
 
 
 def has_failed(work: Work) -> bool:
@@ -155,6 +185,11 @@ def has_failed(work: Work) -> bool:
 def failed_to_fetch(work: Work) -> bool:
     """Whether it failed as an image did not come.  An action may spell a word of its own as our reason: its hint is another one."""
     return has_failed(work) and known(work.reason) in _DID_NOT_COME and is_hint_of(work.reason, work.hint)
+
+
+def failed_for_engine(work: Work) -> bool:
+    """Whether it failed for a service whose host had no container engine, as the message of that says."""
+    return has_failed(work) and bool(work.service) and DOCKER_ENGINE in work.message
 
 
 def told_lately(case: Case, work: Work) -> bool:

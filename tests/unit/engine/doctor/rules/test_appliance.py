@@ -7,10 +7,11 @@ from ipaddress import IPv4Address
 import pytest
 
 from tests.unit.engine.boot_story import BEGIN, appliance
-from tinkbox.engine.doctor.case import Case
+from tinkbox.engine.doctor.case import Case, KnownHost
 from tinkbox.engine.doctor.doctor import diagnose, faults
 from tinkbox.model.diagnosis import Diagnosis, Gravity
 from tinkbox.model.engine_trouble import EngineFault, EngineTrouble
+from tinkbox.model.hardware import MacAddress
 from tinkbox.model.vitals import (
     Attachment,
     ClockJump,
@@ -63,6 +64,8 @@ def test_nothing_is_wrong_with_an_appliance_that_is_sound_or_unknown() -> None:
         (replace(LAB, present=False, up=False, addresses=frozenset()), "InterfaceGone", Gravity.FAULT, "lab is gone", "`ip link`"),
         (replace(LAB, index=7, bound=4), "InterfaceRecreated", Gravity.FAULT, "lab was created anew", "`systemctl restart tinkbox`"),
         (replace(LAB, up=False, carrier=None), "InterfaceDown", Gravity.FAULT, "lab is down", "`ip link set lab up`"),
+        (replace(LAB, master="br9"), "InterfaceIsPort", Gravity.FAULT, "lab is a port of br9: what machines send reaches br9, not lab", "`ip link set lab nomaster`. If it is: `ip addr del 172.30.0.1/24 dev lab` and `ip addr add 172.30.0.1/24 dev br9`, then write `interface: br9`"),
+        (replace(LAB, addresses=frozenset(), master="br9", master_has=frozenset({OURS})), "InterfaceIsPort", Gravity.FAULT, "lab is a port of br9", "`ip link set lab nomaster`, then `ip addr del 172.30.0.1/24 dev br9` and `ip addr add 172.30.0.1/24 dev lab`. If it is: write `interface: br9`"),
         (replace(LAB, addresses=frozenset()), "AddressMissing", Gravity.FAULT, "lost the address 172.30.0.1", "`ip addr add 172.30.0.1/24 dev lab`"),
         (replace(LAB, silent_arp="net.ipv4.conf.all.arp_ignore is 8"), "ArpSilent", Gravity.FAULT, "answers no ARP on lab", "`sysctl -w net.ipv4.conf.all.arp_ignore=0`"),
         (replace(LAB, silent_arp="`ip link` shows NOARP of lab"), "ArpSilent", Gravity.FAULT, "answers no ARP on lab", "`ip link set lab arp on`"),
@@ -91,15 +94,44 @@ def test_a_shut_port_is_told_with_its_rule_and_the_command_that_opens_it() -> No
 
 
 def test_packets_that_come_in_and_are_not_delivered_are_told_unless_a_rule_explains_it() -> None:
-    unheard = Unheard(interface="lab", port=67, frames=5, since=BEGIN - timedelta(hours=1), until=BEGIN)
+    macs = {MacAddress(f"02:00:00:00:00:0{each}"): BEGIN for each in (1, 2)}
+    unheard = Unheard(interface="lab", port=67, frames=5, since=BEGIN - timedelta(hours=1), until=BEGIN, macs=macs)
     told = found(replace(SOUND, unheard=(unheard,)))
     assert (told.rule, told.gravity) == ("PortUnheard", Gravity.FAULT)
-    assert told.evidence[0] == "2026-11-21 02:00:00 to 2026-11-21 03:00:00 5 packets for port 67 came in on lab"
+    assert told.cause.startswith(
+        "The appliance's host drops what machines on lab send to UDP port 67 before tinkbox gets it"
+    )
+    assert told.evidence[0] == (
+        "2026-11-21 02:00:00 to 2026-11-21 03:00:00 5 packets for port 67 came in on lab, from 02:00:00:00:00:01 and 02:00:00:00:00:02"
+    )
     assert "`iptables -I INPUT -i lab -p udp --dport 67 -j ACCEPT`" in told.remedy
+    opens = 'firewall-cmd --permanent --zone="$(firewall-cmd --get-zone-of-interface=lab)" --add-port=67/udp && firewall-cmd --reload'
+    assert f"with firewalld `{opens}`" in told.remedy
     assert found(replace(SOUND, unheard=(unheard,), shut_ports=(SHUT,))).rule == "PortShut"
     mended = replace(SOUND, unheard=(unheard,), filters_changed_at=BEGIN)
     assert diagnose(case(mended)) == (), "it came before the filter was another one"
     assert found(replace(mended, filters_changed_at=BEGIN - timedelta(seconds=1))).rule == "PortUnheard"
+
+
+def test_packets_of_one_machine_alone_that_are_not_delivered_are_told_with_its_mac() -> None:
+    mac = MacAddress("02:00:00:00:00:01")
+    unheard = Unheard(interface="lab", port=67, frames=5, since=BEGIN, until=BEGIN, macs={mac: BEGIN})
+    hosts = {mac: KnownHost(name="node1", in_touch=False)}
+    (told,) = diagnose(replace(case(replace(SOUND, unheard=(unheard,))), hosts=hosts))
+    assert told.cause == (
+        f"The appliance's host drops what {mac} of machine node1 sends on lab to UDP port 67 before tinkbox gets it: most likely its own "
+        "firewall."
+    )
+    assert told.evidence[-1].startswith("no other machine asked there meanwhile")
+    beside = replace(unheard, others_at=BEGIN + timedelta(seconds=9))
+    (other,) = diagnose(replace(case(replace(SOUND, unheard=(beside,))), hosts=hosts))
+    assert other.cause == (
+        f"The appliance's host drops what {mac} of machine node1 sends on lab to UDP port 67 before tinkbox gets it, and lets through what "
+        "other machines send there: most likely by a rule of its own firewall."
+    )
+    assert other.evidence[-1] == "2026-11-21 03:00:09 what another machine sent there was delivered"
+    assert f"Take the one away that names {mac} (`ether saddr`, `--mac-source`)" in other.remedy
+    assert (told.rule, other.rule, told.subject) == ("PortUnheard", "PortUnheard", other.subject)
 
 
 @pytest.mark.parametrize(

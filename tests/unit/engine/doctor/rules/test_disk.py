@@ -19,6 +19,7 @@ from tinkbox.engine.doctor.rules.disk import (
 from tinkbox.engine.views.overview import disk_line
 from tinkbox.model.diagnosis import Gravity
 from tinkbox.model.disk_usage import DiskUsage, EarlyDeletion, Share, Stored
+from tinkbox.model.sizes import show_size
 from tinkbox.model.vitals import Inodes, Vitals
 from tinkbox.model.workflow import State
 from tinkbox.model.write_fault import RefusedWrite, Unwritten, WriteFault
@@ -130,6 +131,14 @@ def test_of_a_disk_that_something_else_fills_nothing_of_ours_is_to_be_deleted() 
     assert disk_line(LITTLE).remedy.startswith("something else fills it, for tinkbox has 3MiB there")
     assert disk_line(FULL).remedy.startswith("images take most: free what no image needs (`tinkbox image gc`)")
     assert disk_line(ROOMY).remedy == ""
+
+
+def test_an_osie_counts_as_what_tinkbox_has_on_the_disk_and_is_not_said_to_be_too_much() -> None:
+    shares = {**LITTLE.shares, Stored.OSIE: Share(octets=500 * MIB, number=3)}
+    (found,) = disk_nearly_full(appliance(disk=replace(LITTLE, shares=shares)))
+    assert "Something else fills it" not in found.remedy
+    assert "Beside OSIEs, images take most" in found.remedy
+    assert f"OSIEs that were built: {show_size(500 * MIB)}" in found.evidence
 
 
 @pytest.mark.parametrize(

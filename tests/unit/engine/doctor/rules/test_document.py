@@ -38,6 +38,22 @@ def test_a_gateway_that_is_not_there_stands_before_the_failure_that_it_explains(
     assert "--gateway IP" in gateway.remedy
 
 
+def test_workflow_that_another_one_overtook_is_nowhere_to_be_retried() -> None:
+    later = "workflow 5d3f0a11 (os) ran since: SUCCESS. Where this one is wanted all the same, `tinkbox workflow create -t os vm1` makes it anew"
+    gone = Way(gateway=GATEWAY, name_servers=(SERVER,), silent=frozenset({GATEWAY, SERVER}))
+    port = Way(gateway=OTHER, refused=(OURS, 8080, frozenset()))
+    for way in (gone, Way(reserved=True), port):
+        told = replace(FAILED, message="network is unreachable", tail=(NO_NAME.tail[0],), way=way)
+        for work, offered in ((told, True), (replace(told, overtaken=later), False)):
+            *own, failed = found(patient(work))
+            assert own
+            for each in (*own, failed):
+                assert ("workflow retry" in each.remedy, f"It is not retried: {later}" in each.remedy) == (
+                    offered,
+                    not offered,
+                )
+
+
 def test_a_name_server_that_is_not_there_is_told_where_a_name_was_not_resolved() -> None:
     assert rules(NO_NAME, SERVER) == ["NameServerAway", "WorkflowFailed"]
     assert rules(NO_NAME, SERVER, GATEWAY) == ["NameServerAway", "GatewayAway", "WorkflowFailed"]

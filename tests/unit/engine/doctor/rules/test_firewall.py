@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from datetime import timedelta
+from ipaddress import IPv4Network
 
 import pytest
 
@@ -120,8 +121,26 @@ def test_replies_that_are_refused_to_a_few_alone_are_told_of_these(targets: tupl
     assert f"does not let TFTP replies out on lab{to}, most likely by its own firewall: " in found.cause
     assert found.cause.endswith("no machine there gets an answer." if to else "machines get no answer.")
     assert found.stops is not None
-    assert found.stops.to == (frozenset(targets) if to else frozenset())
+    assert found.stops.to == (frozenset(map(IPv4Network, targets)) if to else frozenset())
     assert found.subject == "lab TFTP"
+
+
+def test_that_no_port_is_left_to_answer_from_is_told_as_such_beside_replies_that_are_refused() -> None:
+    refused = replace(REFUSED, what="TFTP", to="172.30.0.60")
+    none = replace(refused, error="Address already in use", no_port=True)
+    vitals = Vitals(at=BEGIN, host=HostVitals(refused_replies=(none, refused)))
+    first, found = replies_refused(appliance(vitals=vitals))
+    assert "firewall" in first.cause
+    assert found.cause == (
+        "The appliance's host has no UDP port left from which TFTP could answer on lab: machines get no answer."
+    )
+    assert (
+        "8 times the kernel refused a reply (Address already in use), the last one to 172.30.0.60" in found.evidence[0]
+    )
+    assert "`sysctl net.ipv4.ip_local_port_range net.ipv4.ip_local_reserved_ports`" in found.remedy
+    assert found.stops is not None
+    assert (found.gravity, found.stops.duties, found.stops.to) == (Gravity.FAULT, {Duty.TFTP}, frozenset())
+    assert first.subject != found.subject
 
 
 def test_replies_by_tftp_let_all_of_udp_out() -> None:

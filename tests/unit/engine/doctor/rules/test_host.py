@@ -1,25 +1,28 @@
 """The doctor's rules about this host's network, its neighbours and its database's file."""
 
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from ipaddress import IPv4Address, IPv4Network
 
 import pytest
 
 from tests.unit.engine.boot_story import BEGIN, appliance
 from tinkbox.engine.doctor.case import Case, KnownHost
-from tinkbox.engine.doctor.doctor import diagnose
+from tinkbox.engine.doctor.doctor import diagnose, faults
 from tinkbox.model.diagnosis import Diagnosis, Gravity
 from tinkbox.model.hardware import MacAddress
 from tinkbox.model.host_vitals import (
     MOST_APPLIANCES,
+    HeldAddress,
     HostVitals,
+    JoinedInterfaces,
     LinkSettings,
     LostDatabase,
     OtherAppliance,
     RefusedReplies,
     StrayRoute,
     TakenAddress,
+    UnroutedNetwork,
 )
 from tinkbox.model.leases import Subnet
 from tinkbox.model.vitals import Attachment, Vitals
@@ -74,6 +77,56 @@ def test_what_is_wrong_with_the_host_is_told(
 def test_nothing_is_wrong_with_a_sound_host_or_an_unknown_one() -> None:
     assert diagnose(case(SOUND)) == ()
     assert diagnose(case(HostVitals())) == ()
+
+
+HELD = HeldAddress(interface="lo", address=IPv4Address("172.30.0.27"), prefix=32)
+
+
+def test_an_address_of_a_machine_that_this_host_has_itself_is_told_with_the_machines_name() -> None:
+    known = {"172.30.0.27": KnownHost(name="n7", in_touch=False)}
+    (told,) = diagnose(replace(case(HostVitals(held=(HELD,))), hosts=known))
+    assert (told.rule, told.gravity, told.subject) == ("ReservedHere", Gravity.FAULT, "lo 172.30.0.27")
+    assert told.cause.startswith("This host itself has 172.30.0.27 on lo, which is reserved for n7:")
+    assert told.remedy.startswith("`ip addr del 172.30.0.27/32 dev lo`")
+    assert "which is reserved for a machine" in found(HostVitals(held=(HELD,))).cause
+
+
+RELAYED = IPv4Network("172.31.0.0/24")
+ENDS = (IPv4Address("172.31.0.5"), IPv4Address("172.31.0.9"))
+UNROUTED = UnroutedNetwork(network=RELAYED, addresses=ENDS, why="Network is unreachable")
+
+
+def test_a_network_behind_a_relay_without_a_route_is_told_with_the_command_that_makes_one() -> None:
+    told = found(HostVitals(unrouted=(UNROUTED,)))
+    assert (told.rule, told.gravity, told.subject) == ("NoRoute", Gravity.FAULT, "172.31.0.0/24")
+    assert told.cause.startswith("This host has no route to 172.31.0.0/24, which it serves behind a relay")
+    assert told.evidence == ("2026-11-21 03:00:00 `ip route get 172.31.0.5`: Network is unreachable",)
+    assert told.remedy.startswith("`ip route add 172.31.0.0/24 via ROUTER dev lab`")
+    (stops,) = (each.stops for each in faults(case(HostVitals(unrouted=(UNROUTED,)))))
+    assert stops.to == {RELAYED}
+    part = found(HostVitals(unrouted=(replace(UNROUTED, whole=False, filtering=("lab",)),)))
+    assert part.cause.startswith("This host has no route to 172.31.0.5 and 1 more address of 172.31.0.0/24, which")
+    assert "this host drops what comes from there on lab" in part.evidence[1]
+
+
+def test_a_route_that_went_with_its_interface_is_told_as_that_alone() -> None:
+    down = case(HostVitals(unrouted=(UNROUTED,)), replace(LAB, up=False, carrier=None))
+    assert [each.rule for each in diagnose(down)] == ["InterfaceDown"]
+
+
+JOINED = JoinedInterfaces(interfaces=("lab", "lab2"), at=BEGIN, mac=MAC)
+
+
+@pytest.mark.parametrize(("own_at", "gravity"), [(None, Gravity.SUSPECT), (BEGIN, Gravity.FAULT)])
+def test_two_interfaces_on_one_network_are_sure_by_our_own_question_alone(
+    own_at: datetime | None, gravity: Gravity
+) -> None:
+    told = found(HostVitals(joined=(replace(JOINED, own_at=own_at),)))
+    assert (told.rule, told.gravity, told.subject) == ("SameNetwork", gravity, "lab lab2")
+    assert told.cause.startswith("The appliance's interfaces lab and lab2 are plugged into one network")
+    assert told.evidence[-1] == f"2026-11-21 03:00:00 one question of {MAC} came in on lab and on lab2"
+    assert len(told.evidence) == (1 if own_at is None else 2)
+    assert "name only one of the two under `interface:`" in told.remedy
 
 
 def test_a_wider_network_is_no_fault() -> None:
@@ -156,7 +209,7 @@ def test_a_mark_with_the_mac_of_a_machine_of_ours_is_told_with_its_name_and_behi
 
 
 STRAY = StrayRoute(
-    interface="lab", ours=OURS, network=NETWORK, address=IPv4Address("172.30.0.41"), through="tun0",
+    interface="lab", ours=OURS, network=NETWORK, address=IPv4Address("172.30.0.41"), among=frozenset({IPv4Network("172.30.0.0/26")}), through="tun0",
     route="172.30.0.0/26 via 10.8.0.1 dev tun0",
 )  # fmt: skip
 

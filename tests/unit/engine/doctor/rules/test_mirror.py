@@ -70,3 +70,9 @@ def test_each_error_has_its_words_and_its_way_out(fault: MirrorFault, cause: str
     (told,) = found(replace(AWAY, fault=fault))
     assert cause in told.cause
     assert remedy in told.remedy
+
+
+@pytest.mark.parametrize("fault", MirrorFault)
+def test_way_out_that_changes_tinkbox_yaml_has_the_restart_by_which_it_is_read(fault: MirrorFault) -> None:
+    (told,) = found(replace(AWAY, fault=fault))
+    assert ("in tinkbox.yaml" in told.remedy) <= ("`systemctl restart tinkbox`" in told.remedy)

@@ -17,11 +17,13 @@ from tests.unit.engine.boot_story import (
     appliance,
     asked,
     case,
+    failed,
     fetched,
     osie_boot,
     rival,
     seen,
 )
+from tests.unit.engine.doctor.rules.test_silence import WORK
 from tests.unit.engine.presences import presence_where
 from tinkbox.engine.doctor.case import Case, KnownHost, NetworkQuestion
 from tinkbox.engine.doctor.case import held_back as held_back_alone
@@ -52,7 +54,9 @@ from tinkbox.model.diagnosis import Gravity
 from tinkbox.model.hardware import MacAddress
 from tinkbox.model.leases import Claimant, Subnet
 from tinkbox.model.limits import NODE_CONNECTIONS, RENDERINGS, HeldBack, Standing
+from tinkbox.model.sightings import Sighting
 from tinkbox.model.vitals import TaggedQuestion
+from tinkbox.model.workflow import State
 
 NODE = KnownHost(name="node1", in_touch=True)
 SILENT = KnownHost(name="node1", in_touch=False)
@@ -67,7 +71,7 @@ def test_a_machine_that_took_another_servers_address_is_told_whose() -> None:
     assert found.gravity is Gravity.FAULT
     assert "172.30.0.9" in found.cause
     assert found.evidence == ("2026-11-21 03:00:03 accepted 172.30.0.77 of the DHCP server 172.30.0.9",)
-    assert "mode: proxy" in found.remedy
+    assert "set `dhcp: {mode: proxy}` in tinkbox.yaml and restart tinkbox (`systemctl restart tinkbox`)" in found.remedy
 
 
 def test_another_server_that_answers_now_is_named_with_its_hardware_address() -> None:
@@ -79,7 +83,7 @@ def test_another_server_that_answers_now_is_named_with_its_hardware_address() ->
     assert "00:25:90:00:00:09 (eth1)" in found.remedy
 
 
-def test_another_server_of_which_nothing_was_seen_since_is_told_with_the_time_and_is_over_when_the_network_is_asked() -> (
+def test_an_accepted_address_of_another_server_is_told_with_its_time_and_is_over_when_asking_finds_none_and_nothing_waits() -> (
     None
 ):
     story = asked(0), *answered(1)[:1], STRAY
@@ -90,7 +94,30 @@ def test_another_server_of_which_nothing_was_seen_since_is_told_with_the_time_an
     )
     for second, answers, told in ((2, False, 1), (60, True, 1), (60, False, 0)):
         question = NetworkQuestion(at=BEGIN + timedelta(seconds=second), answered=True, offered=answers)
-        assert len(list(other_server(case(*story, after=1000, question=question)))) == told
+        assert len(list(other_server(case(*story, after=1000, question=question, ticket=False)))) == told
+
+
+def test_an_address_accepted_of_a_server_that_does_not_answer_us_is_told_until_the_machine_boots_from_here() -> None:
+    story = asked(0), *answered(1)[:1], STRAY
+    asked_since = NetworkQuestion(at=BEGIN + timedelta(seconds=60), answered=False, offered=False)
+    waits = replace(WORK, state=State.PENDING, action_state=State.PENDING, since=None, contact=None, waits="node1")
+    found, *others = diagnose(case(*story, after=100, question=asked_since, work=waits))
+    assert (found.rule, found.gravity, others) == ("OtherServer", Gravity.SUSPECT, [])
+    assert found.cause == (
+        "The machine accepted an address of another DHCP server, 172.30.0.9, at 03:00:03 UTC, and did not boot from here: that server "
+        "answers this machine and not us, or it is gone."
+    )
+    assert found.evidence[-1] == (
+        "2026-11-21 03:01:00 the network was asked for other DHCP servers: no such server answered"
+    )
+    for since in (answered(20), [seen(20, Stage.SCRIPT)]):
+        assert not list(other_server(case(*story, *since, after=100, question=asked_since)))
+        assert not list(other_server(case(*story, *since, after=100))), "and it was asked before then as well"
+    in_touch = replace(waits, contact=BEGIN + timedelta(seconds=95))
+    assert not list(other_server(case(*story, after=100, question=asked_since, work=in_touch)))
+    other = replace(asked_since, answered=True, offered=True)
+    (found,) = other_server(case(*story, after=100, question=other))
+    assert found.gravity is Gravity.FAULT, "a server offers addresses"
 
 
 def test_a_proxy_that_a_machine_chose_gives_no_addresses() -> None:
@@ -102,8 +129,10 @@ def test_a_proxy_that_a_machine_chose_gives_no_addresses() -> None:
     assert "leave `dhcp.mode` as it is" in found.remedy
     for answers in (True, False):
         question = NetworkQuestion(at=BEGIN + timedelta(seconds=60), answered=answers, offered=False)
-        chose = list(other_boot_server(replace(told, rivals=None, question=question)))
-        assert bool(chose) is answers
+        (chose,) = other_boot_server(replace(told, rivals=None, question=question))
+        assert chose.gravity is (Gravity.FAULT if answers else Gravity.SUSPECT), "it may answer this machine alone"
+        idle = list(other_boot_server(replace(told, rivals=None, question=question, ticket=False)))
+        assert bool(idle) is answers
 
 
 def test_a_virtual_machine_that_answers_is_known_as_one() -> None:
@@ -167,6 +196,21 @@ def test_somebody_has_to_give_addresses(mode: str) -> None:
     assert not list(nobody_gives_addresses(case(mode=mode)))
 
 
+@pytest.mark.parametrize("mode", ["proxy", "off"])
+def test_server_that_answers_machines_and_not_us_is_suspect_at_most(mode: str) -> None:
+    (silent,) = nobody_gives_addresses(appliance(mode=mode))
+    seen_at = MacAddress(HIS), BEGIN - timedelta(seconds=7)
+    (found,) = nobody_gives_addresses(appliance(mode=mode, addressed=seen_at, hosts={HIS: NODE}))
+    assert (found.gravity, found.subject) == (Gravity.SUSPECT, silent.subject)
+    assert "it may answer only machines that it knows" in found.cause
+    assert (
+        found.evidence[-1]
+        == f"2026-11-21 02:59:53 {HIS} of machine node1 was seen with an address, and the appliance gives none"
+    )
+    assert "mode: reservation" not in found.remedy
+    assert not list(nobody_gives_addresses(appliance(mode=mode, addressed=seen_at, rivals=(rival(),))))
+
+
 def test_with_dhcp_off_the_other_server_has_to_send_machines_here() -> None:
     (found,) = not_directed_here(appliance(mode="off", rivals=(rival(),)))
     assert (found.gravity, "172.30.0.9" in found.cause) == (Gravity.FAULT, True)
@@ -177,6 +221,25 @@ def test_with_dhcp_off_the_other_server_has_to_send_machines_here() -> None:
     for good in (here, url):
         assert not list(not_directed_here(appliance(mode="off", rivals=(good,))))
     assert not list(not_directed_here(appliance(mode="proxy", rivals=(rival(),))))
+
+
+def test_a_server_that_tells_ipxe_the_same_as_firmware_is_told_before_a_machine_boots() -> None:
+    same = rival(boot_file="snponly.efi", next_server=OURS, ipxe_file="snponly.efi")
+    (found,) = not_directed_here(appliance(mode="off", rivals=(same,)))
+    assert (found.gravity, found.evidence[-1]) == (
+        Gravity.FAULT,
+        "asked on eth1 as iPXE, it named 'snponly.efi' again",
+    )
+    assert found.cause == (
+        "The DHCP server 172.30.0.9 gives iPXE its own boot loader, 'snponly.efi', again: machines load it again and again, and never ask "
+        "for their boot script."
+    )
+    assert "dnsmasq: `dhcp-boot=` without a tag" in found.remedy
+    script = replace(same, ipxe_file="http://172.30.0.1/boot/x/script.ipxe")
+    signed = replace(same, boot_file="shimx64.efi", ipxe_file="shimx64.efi")
+    for good in (script, signed, replace(same, ipxe_file=None), replace(same, looped=True)):
+        assert not list(not_directed_here(appliance(mode="off", rivals=(good,))))
+    assert not list(not_directed_here(appliance(mode="proxy", rivals=(same,))))
 
 
 def test_an_address_of_no_network_of_ours_is_a_fault() -> None:
@@ -214,6 +277,19 @@ def test_a_netmask_that_leaves_the_appliance_out_is_a_fault_until_the_machine_co
     assert not list(address_outside(case(*osie_boot(0), interface=narrow)))
 
 
+def test_relay_of_no_network_of_ours_is_named_where_a_reserved_address_leads_nowhere() -> None:
+    story = asked(0, relay="10.9.0.1"), *answered(1)
+    found, *others = diagnose(case(*story, after=60))
+    assert (found.rule, found.gravity, others) == ("AddressOutside", Gravity.SUSPECT, [])
+    assert found.cause.startswith("The machine asks by the relay 10.9.0.1, which lies in none of our networks, and its")
+    assert f"its reserved address {MINE} is of 172.30.0.0/24" in found.cause
+    assert found.remedy.startswith("Name the network of 10.9.0.1 under dhcp.subnets in tinkbox.yaml")
+    assert f"`tinkbox hardware edit {MAC} --address IP`" in found.remedy
+    assert not list(address_outside(case(*story, after=5))), "it may take it yet"
+    assert not list(address_outside(case(*story, fetched(3), after=60))), "it comes all the same"
+    assert not list(address_outside(case(asked(0, relay="172.30.0.2"), *answered(1), after=60)))
+
+
 def test_a_machine_that_was_refused_an_old_address_and_took_its_own_is_well() -> None:
     refused = seen(1, Stage.REFUSED, "192.168.1.50, PXE", wanted="192.168.1.50")
     (found,) = remembered_address(case(asked(0), refused, *answered(2)))
@@ -224,14 +300,46 @@ def test_a_machine_that_was_refused_an_old_address_and_took_its_own_is_well() ->
     assert not list(remembered_address(case(asked(0), *answered(0.1), refused)))
 
 
+DECLINED = (asked(0), *answered(1), seen(2, Stage.DECLINED, MINE, address=MINE))
+
+
 def test_an_address_in_use_is_named() -> None:
-    (found,) = address_in_use(case(asked(0), *answered(1), seen(2, Stage.DECLINED, MINE, address=MINE)))
+    (found,) = address_in_use(case(*DECLINED, conflict=True))
     assert (found.gravity, MINE in found.cause, f"arping -I INTERFACE {MINE}" in found.remedy) == (
         Gravity.FAULT,
         True,
         True,
     )
+    assert found.evidence[-1] == f"2026-11-21 03:00:02 another host answers ARP at {MINE}"
     assert not list(address_in_use(case(*osie_boot(0))))
+
+
+@pytest.mark.parametrize("conflict", [False, None])
+def test_an_address_that_was_given_back_while_no_other_host_is_known_there_is_suspect(conflict: bool | None) -> None:
+    (found,) = address_in_use(case(*DECLINED, conflict=conflict))
+    assert found.gravity is Gravity.SUSPECT
+    assert found.cause == (
+        f"The machine gave {MINE} back as in use by another host, or another host said so in its name."
+    )
+    assert found.evidence[-1] == "any host on the network can send that in the machine's name"
+
+
+@pytest.mark.parametrize(
+    ("anybody", "itself", "conflict"),
+    [(True, False, True), (True, True, None), (True, None, None), (False, False, False), (None, None, None)],
+)
+async def test_whether_another_host_has_the_address_that_was_given_back_is_asked(
+    anybody: bool | None, itself: bool | None, conflict: bool | None
+) -> None:
+    async def ask_anybody(address: IPv4Address) -> bool | None:
+        return anybody if address == IPv4Address(MINE) else None
+
+    async def ask(address: IPv4Address, mac: MacAddress) -> bool | None:
+        return itself if (address, mac) == (IPv4Address(MINE), MAC) else None
+
+    presence = presence_where(ask=ask, ask_anybody=ask_anybody, clock=lambda: BEGIN)
+    assert (await presence.with_conflict(case(*DECLINED))).conflict is conflict
+    assert (await presence.with_conflict(case(*osie_boot(0)))).conflict is None
 
 
 OFFERED = seen(1, Stage.OFFERED, "boot file only", file="snponly.efi", mode="proxy", address="")
@@ -296,18 +404,23 @@ def test_seconds_in_the_wrong_order_of_bytes_are_understood(told: int, meant: in
 
 def test_a_host_that_answers_for_many_addresses_of_a_pool_is_named() -> None:
     network = IPv4Network("172.30.0.0/24")
-    liar = Claimant(mac="02:00:00:00:00:66", network=network, size=100, addresses=37, believed=8)
+    liar = Claimant(mac="02:00:00:00:00:66", network=network, size=100, addresses=37, believed=8, seconds_ago=90)
     (found,) = answers_for_many(appliance(claimants=(liar,)))
     assert found.gravity is Gravity.FAULT
-    assert (
-        found.cause == "One host answers for 37 of the 100 addresses of the pool of 172.30.0.0/24: 02:00:00:00:00:66."
+    assert found.cause == (
+        "One host answered for 37 of the 100 addresses of the pool of 172.30.0.0/24 in the last 10 minutes: 02:00:00:00:00:66."
     )
+    assert found.evidence[0].startswith("2026-11-21 02:58:30 02:00:00:00:00:66 answered last")
     assert not list(answers_for_many(case(asked(0), claimants=(liar,)))), "it is said of the appliance"
     (found,) = answers_for_many(appliance(claimants=(replace(liar, mac=""),)))
-    assert found.cause.startswith("Somebody answers for 37 of the 100 addresses")
+    assert found.cause.startswith("Hosts answered for 37 of the 100 addresses")
+    known = {liar.mac: replace(NODE, in_touch=False)}
+    (found,) = answers_for_many(appliance(claimants=(liar,), hosts=known))
+    assert (found.gravity, found.cause.endswith("02:00:00:00:00:66 of machine node1.")) == (Gravity.FAULT, True)
+    assert "is that of machine node1" in found.evidence[-1]
     (found,) = answers_for_many(appliance(claimants=(replace(liar, mac=HIS),), hosts={HIS: NODE}))
     assert found.gravity is Gravity.SUSPECT, "any host can send with its MAC"
-    assert found.cause.startswith(f"Packets with the MAC of node1, {HIS}, answer for 37 of the 100 addresses")
+    assert found.cause.startswith(f"Packets with the MAC of node1, {HIS}, answered for 37 of the 100 addresses")
     assert "moves between two ports" in found.remedy
 
 
@@ -398,6 +511,16 @@ def test_another_host_that_uses_our_address_is_told_by_its_mac() -> None:
     assert "Stop that server" not in told.remedy
     assert not list(other_boot_server(appliance(rivals=(replace(forging, boot_file="x"),))))
     assert len(list(other_server(appliance(rivals=(forging, rival()))))) == 2
+
+
+def test_the_appliances_address_on_another_network_is_no_other_servers() -> None:
+    second = IPv4Address("172.29.0.1")
+    own = frozenset({OURS, second})
+    (told,) = other_server(appliance(own=own, rivals=(rival(server=second),)))
+    assert f"the appliance's own address, {second}" in told.cause
+    directed = rival(boot_file="snponly.efi", next_server=second)
+    assert not list(not_directed_here(appliance(mode="off", own=own, rivals=(directed,))))
+    assert not list(other_boot_server(appliance(mode="proxy", own=own, rivals=(directed,))))
 
 
 def test_offers_in_the_name_of_a_machine_that_is_in_touch_are_suspect_and_name_it() -> None:
@@ -564,6 +687,36 @@ def test_what_others_ask_in_vlans_is_not_told_of_a_machine(healthy: Case) -> Non
     assert not list(asks_in_vlan(healthy))
 
 
+def in_vlan(second: float, *, by_system: bool = False) -> tuple[TaggedQuestion, ...]:
+    at = BEGIN + timedelta(seconds=second)
+    return (TaggedQuestion(mac=MAC, interface="eth1", vlan_id=20, at=at, by_system=by_system),)
+
+
+@pytest.mark.parametrize("waited_since", [0, 100], ids=["the same workflow", "a new workflow"])
+def test_a_machine_that_asks_in_a_vlan_after_it_was_heard_without_is_told_at_once(waited_since: int) -> None:
+    moved = case(
+        *osie_boot(0)[:-1], tagged=in_vlan(120), after=101, waited_since=BEGIN + timedelta(seconds=waited_since),
+        heard_at=BEGIN + timedelta(seconds=9),
+    )  # fmt: skip
+    assert [each.rule for each in diagnose(moved) if each.gravity is not Gravity.HARMLESS] == ["AsksInVlan"]
+    assert not list(asks_in_vlan(replace(moved, sightings=(*moved.sightings, asked(125))))), "it came back"
+    assert not list(asks_in_vlan(replace(moved, mode="off"))), "no question of it is noted"
+
+
+def test_a_system_that_asks_in_a_vlan_is_told_only_long_after_it_was_heard_without() -> None:
+    assert not list(asks_in_vlan(case(*osie_boot(0), tagged=in_vlan(120, by_system=True), after=101)))
+    assert list(asks_in_vlan(case(*osie_boot(0), tagged=in_vlan(700, by_system=True), after=700)))
+
+
+def test_firmware_that_asks_in_a_vlan_is_told_before_its_system_that_was_heard_without() -> None:
+    own = seen(0, Stage.DISK_BOOTED)
+    found = [each.rule for each in diagnose(case(own, tagged=in_vlan(90), after=91))]
+    assert (found[0], "RunsItsOwnSystem" in found) == ("AsksInVlan", False)
+    assert "RunsItsOwnSystem" in [
+        each.rule for each in diagnose(case(own, tagged=in_vlan(90, by_system=True), after=91))
+    ]
+
+
 def test_a_static_entry_of_a_bridge_is_told_of_a_machine_that_stands_still() -> None:
     stands = case(asked(0), *answered(1), after=60)
     asked_for: list[str] = []
@@ -576,6 +729,77 @@ def test_a_static_entry_of_a_bridge_is_told_of_a_machine_that_stands_still() -> 
     assert not list(sent_elsewhere(presence.with_bridge(case(asked(0), *answered(1), after=30)))), "it is on its way"
     assert not list(sent_elsewhere(presence.with_bridge(case(*osie_boot(0), after=600))))
     assert asked_for == []
-    (found,) = (each for each in diagnose(presence.with_bridge(stands)) if each.gravity is Gravity.SUSPECT)
-    assert found.rule == "SentElsewhere", "it says more than that the boot stands still"
+    still, found = (each for each in diagnose(presence.with_bridge(stands)) if each.gravity is Gravity.SUSPECT)
+    assert (still.rule, found.rule) == ("Stalled", "SentElsewhere"), "most such entries are right"
     assert f"`bridge fdb del {MAC} dev tap3 master static`" in found.remedy
+    assert "wherever" not in found.cause
+
+
+ALONE = {"sent_alone": 1}
+
+
+@pytest.mark.parametrize(
+    ("sightings", "told"),
+    [
+        ([asked(0), *answered(1)], True),
+        ([asked(0), *answered(1, **ALONE)], False),
+        ([asked(0), seen(1, Stage.OFFERED, **ALONE)], True),
+        ([asked(0), seen(1, Stage.OFFERED)], False),
+        ([asked(0), *answered(1), seen(2, Stage.BOOT_SERVER)], False),
+        ([asked(0), *answered(1), fetched(2), asked(3, Asker.IPXE), *answered(4)], False),
+        ([asked(0), *answered(1), seen(2, Stage.LOADER_REQUESTED)], True),
+        ([asked(0), *answered(1), seen(2, Stage.LOADER_REQUESTED, moved=3.5)], False),
+        ([asked(0), *answered(1), failed(20, "silence", 0, heard=0)], True),
+        ([asked(0), *answered(1), failed(20, "silence", 12, heard=1)], False),
+    ],
+    ids=[
+        "all that it heard went to all", "it took an offer that was sent to it alone", "an offer to it alone that it does not take",
+        "an offer to all that it does not take", "it asked on port 4011, so it had our MAC", "it fetched its loader",
+        "no block of its loader was acknowledged", "blocks of its loader were", "no answer by TFTP was acknowledged", "one was",
+    ],
+)  # fmt: skip
+def test_a_static_entry_is_told_of_only_where_nothing_that_was_sent_to_the_machine_alone_arrived(
+    sightings: list[Sighting], told: bool
+) -> None:
+    presence = presence_where(static_port=lambda _: ("lab", "tap3"), clock=lambda: BEGIN)
+    assert bool(list(sent_elsewhere(presence.with_bridge(case(*sightings, after=60))))) is told
+
+
+WRONG = MacAddress("08:00:27:99:99:99")
+UNHEARD = [asked(0), *answered(1), failed(20, "silence", 0, heard=0)]
+
+
+@pytest.mark.parametrize(
+    ("sightings", "after", "entry", "told"),
+    [
+        (UNHEARD, 1, WRONG, ["WrongNeighbour"]),
+        ([asked(0), *answered(1)], 60, WRONG, ["WrongNeighbour"]),
+        ([asked(0), *answered(1)], 5, WRONG, []),
+        (UNHEARD, 1, MAC, ["TransferStopped"]),
+        (UNHEARD, 1, None, ["TransferStopped"]),
+        ([asked(0), *answered(1), failed(20, "silence", 12, heard=1)], 1, WRONG, ["TransferStopped"]),
+    ],
+    ids=[
+        "no answer arrived",
+        "it stands still",
+        "it is on its way",
+        "the entry is right",
+        "there is none",
+        "some arrived",
+    ],
+)
+def test_a_permanent_entry_that_sends_what_is_for_the_machine_to_another_one_is_told_in_place_of_a_firewall(
+    sightings: list[Sighting], after: float, entry: MacAddress | None, told: list[str]
+) -> None:
+    presence = presence_where(static_neighbour=lambda _: None if entry is None else ("lab", entry), clock=lambda: BEGIN)
+    found = [
+        each
+        for each in diagnose(presence.with_bridge(case(*sightings, after=after)))
+        if each.gravity is not Gravity.HARMLESS
+    ]
+    assert [each.rule for each in found] == told
+    if told[:1] == ["WrongNeighbour"]:
+        assert found[0].cause == (
+            f"This host's ARP table has {WRONG} for the machine's address 172.30.0.21, permanently: what is sent to {MAC} there does not reach it."
+        )
+        assert "`ip neigh del 172.30.0.21 dev lab`" in found[0].remedy

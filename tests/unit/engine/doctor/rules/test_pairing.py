@@ -56,6 +56,24 @@ def test_what_is_paired_is_not_told_to_be_unknown_as_well() -> None:
     assert [each.rule for each in diagnose(far)] == ["NotKnown"]
 
 
+def test_a_mac_of_the_appliances_own_host_is_told_as_that_and_never_to_be_added() -> None:
+    near = (Near(mac=NEXT, key="node7"),)
+    told = case(*UNKNOWN, interface=None, ticket=False, near=near, own_macs={MAC: "lab"})
+    (found,) = diagnose(told)
+    assert (found.rule, found.gravity) == ("SameMac", Gravity.SUSPECT)
+    assert found.cause == f"{MAC} is the MAC of this host's own interface lab: a machine asks with it too."
+    assert "hardware add" not in found.remedy
+    assert "--add-mac" not in found.remedy
+    (found,) = same_mac(case(own_macs={MAC: "lab"}))
+    assert (found.gravity, found.cause) == (
+        Gravity.FAULT,
+        f"{MAC} is the MAC of this host's own interface lab: no machine can have it.",
+    )
+    assert f"--remove-mac {MAC} --force`" in found.remedy
+    assert not list(same_mac(case(own_macs={NEXT: "lab"})))
+    assert not list(wrong_mac(case(near=near, own_macs={NEXT: "lab"})))
+
+
 @pytest.mark.parametrize(
     ("traits", "what", "gravity"),
     [
@@ -78,6 +96,28 @@ def test_two_machines_ask_in_turns(traits: tuple[dict[str, object], ...], what: 
 def test_one_that_was_repeated_while_the_other_asked_is_in_turns_too() -> None:
     (found,) = same_mac(case(asked(1, count=4, lasted=30.0), asked(10, architecture=11)))
     assert len(found.evidence) == 2
+
+
+def test_two_machines_are_told_by_the_newest_questions() -> None:
+    turns = [asked(each * 100, uuid=UUIDS[each % 2]) for each in range(6)]
+    (found,) = same_mac(case(*turns))
+    assert [each[:19] for each in found.evidence] == [
+        "2026-11-21 03:05:00",
+        "2026-11-21 03:06:40",
+        "2026-11-21 03:08:20",
+    ]
+    repeated = asked(1, count=4, lasted=30.0), asked(10, architecture=11)
+    (found,) = same_mac(case(*repeated))
+    assert found.evidence == (
+        "2026-11-21 03:00:10 asked with processor ARM",
+        "2026-11-21 03:00:31 asked with processor x86, since 2026-11-21 03:00:01",
+    )
+
+
+def test_questions_by_relays_count_no_more_when_the_newest_came_without_one() -> None:
+    relayed = [asked(each, relay=f"172.3{each % 2}.0.1", xid=each, count=9, lasted=500.0) for each in range(1, 4)]
+    assert len(list(same_mac(case(*relayed)))) == 1
+    assert not list(same_mac(case(*relayed, asked(600, xid=9, count=30, lasted=300.0), after=300)))
 
 
 def test_one_machine_that_shows_itself_in_several_ways_is_one() -> None:

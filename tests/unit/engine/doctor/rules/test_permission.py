@@ -32,10 +32,10 @@ from tinkbox.engine.doctor.rules.permission import (
     script_refused,
     ticket_refused,
 )
-from tinkbox.model.boot import DECISIONS, Asker, Silence, Stage
+from tinkbox.model.boot import DECISIONS, Asker, Boot, Silence, Stage
 from tinkbox.model.diagnosis import Gravity
 from tinkbox.model.firmware_traits import FirmwareTraits
-from tinkbox.model.hardware import MacAddress
+from tinkbox.model.hardware import Form, MacAddress
 from tinkbox.model.leases import Claimant
 from tinkbox.model.netboot import Netboot
 from tinkbox.model.notes import Retirement
@@ -44,6 +44,7 @@ from tinkbox.model.sightings import Sighting
 from tinkbox.model.workflow import State
 
 UNKNOWN = seen(0.1, Stage.IGNORED, why=Silence.UNKNOWN.value)
+WAITING = replace(WORK, state=State.PENDING, action_state=State.PENDING, since=None, contact=None, waits="node1")
 
 
 def test_a_machine_that_nobody_knows_is_told_how_to_be_known() -> None:
@@ -91,9 +92,9 @@ def test_a_machine_that_a_quota_left_out_is_told_which(why: Silence, key: str) -
 @pytest.mark.parametrize(
     ("changes", "word"),
     [
-        ({"interface": replace(KNOWN, dhcp=False)}, "no dhcp"),
+        ({"interface": replace(KNOWN, dhcp=False)}, "disableDhcp: true"),
         ({"interface": replace(KNOWN, allow_pxe=False)}, "allow_pxe: false"),
-        ({"interface": replace(KNOWN, netboot=Netboot(file="ztp.cfg"))}, "sends it to another boot server"),
+        ({"interface": replace(KNOWN, netboot=Netboot(file="ztp.cfg"))}, "names another boot server"),
         ({"ticket": False}, "no workflow waits for it"),
     ],
 )
@@ -101,6 +102,13 @@ def test_a_known_machine_that_may_not_boot_is_told_why(changes: dict[str, object
     ignored = seen(0.1, Stage.IGNORED, why=Silence.NOT_PERMITTED.value)
     (found,) = not_permitted(case(asked(0), ignored, **changes))
     assert (found.gravity, word in found.cause) == (Gravity.SUSPECT, True)
+
+
+def test_a_machine_that_may_not_boot_is_told_the_key_that_its_own_document_has() -> None:
+    silent = replace(KNOWN, allow_pxe=False, form=Form.V1ALPHA1, pxe_told=False)
+    (found,) = not_permitted(case(asked(0), interface=silent))
+    assert "it has no netboot.allowPXE" in found.evidence[-1]
+    assert found.remedy.startswith("Set netboot.allowPXE to true")
 
 
 def test_who_may_boot_or_was_answered_is_permitted() -> None:
@@ -203,9 +211,19 @@ def test_firmware_without_a_loader_is_named() -> None:
     (found,) = no_program(case(asked(0, architecture=10), ignored))
     assert (found.gravity, "32-bit ARM" in found.cause) == (Gravity.FAULT, True)
     assert found.evidence[-1] == "it asks as architecture 10"
+    assert ("BIOS" in found.remedy, "64-bit processors" in found.remedy) == (False, True)
     (found,) = no_program(case(asked(0, architecture=77), ignored))
     assert "nobody has registered" in found.cause
     assert not list(no_program(case(*osie_boot(0))))
+
+
+def test_firmware_that_asks_for_an_address_alone_is_told_what_it_does_not_say() -> None:
+    silent = asked(0, Asker.SYSTEM, 7)
+    (found,) = diagnose(case(seen(-900, Stage.DISK_BOOTED), silent, after=60))
+    assert (found.rule, found.gravity) == ("NoProgram", Gravity.SUSPECT)
+    assert "option 60" in found.cause
+    assert not list(no_program(case(silent, ticket=False)))
+    assert not list(no_program(case(silent, asked(5))))
 
 
 def test_an_address_that_no_machine_can_have_is_told_from_one_that_is_missing() -> None:
@@ -303,6 +321,37 @@ def test_second_host_is_suspect_once_the_worker_was_in_touch_again() -> None:
     # A theft is a theft, whoever is in touch.
     (found,) = ticket_refused(case(elsewhere(90, "172.30.0.66"), seen(96, Stage.SESSION), work=heard))
     assert found.gravity is Gravity.FAULT
+
+
+def refused_at(address: str, why: TicketRefusal, at: float = 90) -> Sighting:
+    return seen(at, Stage.TICKET_REFUSED, why.value, why=why.value, address=address, exchanged_from=MINE)
+
+
+def test_refused_ticket_is_suspect_while_the_machines_worker_is_in_touch_unless_it_may_be_a_theft() -> None:
+    def told(why: TicketRefusal, address: str, after: float) -> tuple[Gravity, bool]:
+        heard = replace(WORK, contact=HEARD)
+        told = case(*osie_boot(0), seen(50, Stage.SESSION), refused_at(address, why), work=heard, after=after)
+        (found,) = ticket_refused(told)
+        return found.gravity, "2026-11-21 03:01:40 its worker was in touch all the same" in found.evidence
+
+    for why in (TicketRefusal.VOID, TicketRefusal.UNREADABLE, TicketRefusal.OTHER_BOOT):
+        assert told(why, "172.30.0.66", 12) == (Gravity.SUSPECT, True)
+        assert told(why, "172.30.0.66", 3_600) == (Gravity.FAULT, False)
+    # Two workers on the machine itself; from elsewhere another host may work in its name.
+    assert told(TicketRefusal.USED, MINE, 12) == (Gravity.SUSPECT, True)
+    assert told(TicketRefusal.USED, "172.30.0.66", 12) == (Gravity.FAULT, False)
+
+
+def test_ticket_that_cannot_be_read_is_told_in_place_of_what_only_waits_or_was_never_seen() -> None:
+    waits = replace(WORK, action_state=State.PENDING, state=State.PENDING, contact=None, waits="its machine")
+    late = case(refused_at(MINE, TicketRefusal.UNREADABLE, 5), work=waits, waited_since=BEGIN, after=600)
+    (found,) = diagnose(late)
+    assert (found.rule, found.gravity) == ("TicketRefused", Gravity.FAULT)
+    assert found.cause.startswith(
+        "A worker at this machine's address showed a boot ticket that this appliance cannot read"
+    )
+    assert f"at {MINE}" in found.evidence[0]
+    assert f"`tinkbox hardware credential {MAC}`" in found.remedy
 
 
 def test_second_host_of_an_earlier_boot_hides_nothing_of_the_next_one() -> None:
@@ -444,9 +493,33 @@ def test_who_asks_about_a_retired_machine_is_told_so_whatever_it_did_before() ->
 def test_a_machine_whose_document_alone_keeps_it_from_booting_is_told_so_before_it_asks(
     forbidden: dict[str, bool],
 ) -> None:
-    waiting = case(interface=replace(KNOWN, **forbidden))
+    waiting = case(interface=replace(KNOWN, **forbidden), barred="its document")
     (found,) = not_permitted(waiting)
     assert f"{next(iter(forbidden))}: false" in found.cause
     assert [each.rule for each in diagnose(waiting) if each.gravity is not Gravity.HARMLESS] == ["NotPermitted"]
-    assert not list(not_permitted(replace(waiting, ticket=False)))
-    assert not list(not_permitted(case(seen(0, Stage.DISK_BOOTED), interface=replace(KNOWN, **forbidden))))
+    assert not list(not_permitted(replace(waiting, barred=""))), "another of its cards may, or no workflow waits"
+    working = replace(WORK, contact=waiting.now)
+    assert not list(not_permitted(replace(waiting, work=working))), "its worker is there already"
+
+
+def test_a_document_that_names_another_boot_server_is_told_of_a_machine_that_was_sent_there() -> None:
+    away = replace(KNOWN, netboot=Netboot(server_name="10.0.0.9", file="ztp.cfg"))
+    for before in ((), (asked(0), *answered(1, boot=Boot.ELSEWHERE.value))):
+        waiting = case(*before, after=60, interface=away, barred="its document", work=WAITING)
+        (found,) = diagnose(waiting)
+        assert (found.rule, found.gravity) == ("NotPermitted", Gravity.SUSPECT)
+        assert "names another boot server, so it cannot boot from here" in found.cause
+        assert (
+            f"take tftp_server_name and boot_file_name out of its hardware document: `tinkbox hardware edit {MAC}`"
+            in found.remedy
+        )
+        assert not list(not_permitted(replace(waiting, barred=""))), "another of its cards boots from here"
+
+
+def test_a_card_whose_dhcp_is_disabled_is_told_so_where_that_is_ours_to_answer() -> None:
+    ignored = seen(0.1, Stage.IGNORED, why=Silence.NOT_PERMITTED.value)
+    silent = case(asked(0), ignored, interface=replace(KNOWN, dhcp=False))
+    (found,) = not_permitted(silent)
+    assert "disableDhcp: true for this interface" in found.cause
+    assert "Set disableDhcp to false" in found.remedy
+    assert not list(not_permitted(replace(silent, mode="off"))), "another server gives it its address"

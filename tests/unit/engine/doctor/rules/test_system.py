@@ -20,7 +20,7 @@ from tests.unit.engine.boot_story import (
     osie_boot,
     seen,
 )
-from tinkbox.engine.doctor.case import Finding, Work
+from tinkbox.engine.doctor.case import Duty, Finding, Work
 from tinkbox.engine.doctor.doctor import diagnose
 from tinkbox.engine.doctor.rules.system import (
     boot_loop,
@@ -34,9 +34,10 @@ from tinkbox.engine.doctor.rules.system import (
     wrong_architecture,
 )
 from tinkbox.engine.timeline.stalls import LOOK_AT, LOOK_AT_IPXE
-from tinkbox.model.boot import Asker, Stage
+from tinkbox.model.boot import Asker, Boot, Stage
 from tinkbox.model.diagnosis import Gravity
 from tinkbox.model.documents.hardware import parse_hardware
+from tinkbox.model.hardware import Form
 from tinkbox.model.inventory import Disk, Inventory
 from tinkbox.model.netboot import Netboot, OwnOsie
 from tinkbox.model.sightings import Line, Sighting
@@ -117,10 +118,45 @@ def test_an_osie_that_cannot_be_read_is_told_once() -> None:
 
 
 def test_an_osie_that_cannot_be_used_is_told_with_the_reason_and_the_way_out() -> None:
-    trouble = "/data/osie/x86_64/osie.json is missing beside vmlinuz: put it back, or build it again with `tinkbox osie build`"
+    trouble = "/data/osie/x86_64/vmlinuz is no regular file: move it away, and build it again with `tinkbox osie build`"
     (found,) = no_osie(appliance(osie=(), osie_trouble=trouble))
-    assert found.cause.endswith("get no kernel: /data/osie/x86_64/osie.json is missing beside vmlinuz.")
-    assert found.remedy.startswith("Put it back, or build it again with `tinkbox osie build`. Or copy the folder osie")
+    assert found.cause.endswith("get no kernel: /data/osie/x86_64/vmlinuz is no regular file.")
+    assert found.remedy.startswith(
+        "Move it away, and build it again with `tinkbox osie build`. Or copy the folder osie"
+    )
+
+
+def test_an_osie_whose_description_is_damaged_is_sent_all_the_same_and_is_no_fault_of_machines() -> None:
+    trouble = "/data/osie/x86_64/osie.json does not describe an OSIE (Expecting value: line 1): build it again with `tinkbox osie build`"
+    told = {"osie": (), "osie_trouble": trouble, "osie_served": True}
+    (found,) = no_osie(appliance(**told))
+    assert found.cause == (
+        "/data/osie/x86_64/osie.json does not describe an OSIE (Expecting value: line 1). Machines that are to boot are sent its files all "
+        "the same, and whether these are whole, and of which version, is not known."
+    )
+    assert (found.gravity, found.evidence, found.stops) == (Gravity.SUSPECT, (trouble,), None)
+    assert found.remedy.startswith("Build it again with `tinkbox osie build`. Or copy the folder osie")
+    assert not list(no_osie(case(**told)))
+
+
+def test_an_osie_in_the_folder_of_another_architecture_is_a_fault_of_the_appliance() -> None:
+    arm = replace(OSIE, architecture="aarch64")
+    told = {"osie": (arm, replace(arm, instead_of="x86_64")), "osie_folder": "/data/osie"}
+    (found,) = no_osie(appliance(**told))
+    assert found.cause == (
+        "The folder /data/osie/x86_64 has an OSIE for aarch64: machines of x86_64 are sent a kernel that they cannot start."
+    )
+    assert found.evidence == ("OSIEs that were built: aarch64, aarch64 (in the folder of x86_64)",)
+    assert found.remedy.startswith("`tinkbox osie build --architecture x86_64`")
+    assert found.stops is not None
+    assert (found.stops.duties, found.stops.architecture) == ({Duty.OSIE}, "x86_64")
+    (own,) = no_osie(case(**told))
+    assert own.cause == found.cause
+    assert not list(no_osie(case(**told, surveyed=True))), "as it is said of the appliance"
+    assert not list(no_osie(case(interface=replace(KNOWN, architecture="aarch64"), **told)))
+    moved = {**told, "osie": (replace(arm, instead_of="x86_64"),)}
+    (none,) = no_osie(case(interface=replace(KNOWN, architecture="aarch64"), **moved))
+    assert none.cause.startswith("There is no OSIE for aarch64")
 
 
 def test_an_osie_is_needed_for_the_machines_architecture() -> None:
@@ -192,6 +228,8 @@ def test_memory_that_is_too_small_for_the_ramdisk_is_measured() -> None:
     assert (found.gravity, "512 MiB" in found.cause) == (Gravity.FAULT, True)
     assert found.evidence[1] == "its ramdisk has 81.0 MiB, and needs 567.0 MiB of memory to be unpacked"
     assert found.remedy.startswith("Give the machine 1024 MiB")
+    away = case(*SENT, asked(60), *answered(61, boot=Boot.ELSEWHERE.value), inventory=INVENTORY)
+    assert not list(ramdisk_too_large(replace(away, barred="its document"))), "it gets no OSIE any more"
 
 
 def test_what_was_sent_counts_for_more_than_what_was_built() -> None:
@@ -331,6 +369,28 @@ def test_an_osie_that_tells_its_trouble_is_quoted_at_once() -> None:
     assert not list(silent_osie(case(*SENT, told, seen(50, Stage.WORKER), after=300)))
     # Of the boot before this one.
     assert not list(silent_osie(case(seen(-9, Stage.OSIE_TROUBLE, words), *SENT, after=1)))
+
+
+ELSEWHERE = replace(
+    KNOWN, form=Form.V1ALPHA1, netboot=Netboot(kernel_parameters=("quiet", "tinkbox.server=http://10.9.9.9"))
+)
+
+
+def test_a_document_that_sends_its_osie_to_another_server_is_told_as_the_reason() -> None:
+    told = said(40, "[12.30] trouble: network: the appliance does not answer HTTP at http://10.9.9.9")
+    (found,) = silent_osie(case(*SENT, said=(told,), after=121, interface=ELSEWHERE))
+    assert found.cause.endswith("10.9.9.9': its document tells its OSIE another thing than the appliance does.")
+    assert "'tinkbox.server=http://10.9.9.9' in netboot.osie.kernelParams" in found.evidence[-1]
+    assert found.remedy == (
+        "Take 'tinkbox.server' out of netboot.osie.kernelParams in its hardware document (`tinkbox hardware edit MACHINE`), and boot it again."
+    )
+    engine = seen(40, Stage.OSIE_TROUBLE, "the Docker engine ended", part="engine")
+    (other,) = silent_osie(case(*SENT, engine, after=1, interface=ELSEWHERE))
+    assert "kernelParams" not in other.remedy, "it lacks no appliance"
+    (silent,) = silent_osie(case(*GIVEN, after=200, interface=ELSEWHERE))
+    assert silent.cause.endswith(": its document tells its OSIE another thing than the appliance does.")
+    assert silent.remedy.startswith("Take 'tinkbox.server' out of netboot.osie.kernelParams")
+    assert silent.evidence[-1].endswith("command line: 'quiet'")
 
 
 def test_what_an_osie_says_by_syslog_alone_counts_as_well() -> None:
@@ -500,6 +560,83 @@ def test_boots_far_apart_and_questions_without_an_answer_are_no_loop() -> None:
     assert not list(boot_loop(case(*apart)))
     ignored = [each for begin in (0, 60, 120, 180) for each in (asked(begin), seen(begin + 0.1, Stage.IGNORED))]
     assert not list(boot_loop(case(*ignored)))
+
+
+def loads(*seconds: float, name: str = "undionly.kpxe", blksize: int = 1432) -> list[Sighting]:
+    """Fetches of a boot loader, each with its question, as they are seen where another server gives the addresses."""
+    return [
+        each
+        for second in seconds
+        for each in (seen(second, Stage.LOADER_REQUESTED, name, name=name), fetched(second + 1, name, blksize))
+    ]
+
+
+def test_ipxe_that_loads_itself_again_and_again_is_told_at_the_third_time() -> None:
+    first = loads(0, blksize=1456)
+    assert not list(boot_loop(case(*first, *loads(18), mode="off")))
+    (found,) = boot_loop(case(*first, *loads(18, 36), mode="off"))
+    assert (found.gravity, len(found.evidence)) == (Gravity.FAULT, 4)
+    assert found.cause == (
+        "The machine fetched undionly.kpxe 3 times, and asked for no boot script: most likely the DHCP server gives iPXE its own boot "
+        "loader again."
+    )
+    assert found.evidence[3] == "2 of 3 were in blocks of 1432 bytes, for which iPXE asks"
+    assert "`tinkbox doctor -o wide`" in found.remedy
+    (under_way,) = boot_loop(case(*first, *loads(18, 36), seen(54, Stage.LOADER_REQUESTED), mode="off"))
+    assert under_way.cause == found.cause
+    assert [each.rule for each in diagnose(case(*first, *loads(18, 36), mode="off"))] == ["BootLoop"]
+    assert not list(boot_loop(case(*first, *loads(18, 36))))
+
+
+def test_firmware_may_not_start_what_it_fetches_again_and_again() -> None:
+    (found,) = boot_loop(case(*loads(0, 18, 36, name="snponly.efi", blksize=1468), mode="off"))
+    assert (found.gravity, len(found.evidence)) == (Gravity.SUSPECT, 3)
+    assert "Secure Boot" in found.remedy
+
+
+@pytest.mark.parametrize(
+    "story",
+    [
+        [*loads(0, 18), seen(20, Stage.SCRIPT), *loads(36)],
+        [*loads(0, 18, 36), seen(40, Stage.SCRIPT)],
+        [*loads(0, 18, 36), seen(40, Stage.SCRIPT_REFUSED)],
+        loads(0, 900, 1800),
+        [*loads(0, 18, name="shimx64.efi"), *loads(20, 38, name="grubx64.efi")],
+        loads(0, 18, 36, name="shimx64.efi"),
+    ],
+    ids=["script between", "script", "script refused", "far apart", "shim and GRUB", "shim"],
+)
+def test_loaders_that_run_or_are_fetched_seldom_are_no_loop(story: list[Sighting]) -> None:
+    assert not list(boot_loop(case(*story, mode="off")))
+
+
+def test_beside_another_server_in_mode_proxy_its_boot_file_is_to_go() -> None:
+    story = [asked(0), *loads(2), asked(10, Asker.IPXE), *loads(12), asked(20, Asker.IPXE), *loads(22)]
+    (found,) = boot_loop(case(*story, mode="proxy"))
+    assert (found.gravity, "boot file" in found.remedy, "doctor -o wide" in found.remedy) == (
+        Gravity.FAULT,
+        True,
+        False,
+    )
+
+
+def test_a_host_that_only_looks_for_our_files_is_no_machine_in_a_loop() -> None:
+    unknown = {"mode": "off", "interface": None, "ticket": False}
+    assert not list(boot_loop(case(*loads(0, 60, 120), discovers=True, **unknown)))
+    (found,) = boot_loop(case(*loads(0, 18, 36), discovers=True, **unknown))
+    assert found.gravity is Gravity.SUSPECT
+    (found,) = boot_loop(case(*loads(0, 18, 36), **unknown))
+    assert found.gravity is Gravity.HARMLESS
+
+
+def test_a_loop_of_a_machine_that_has_nothing_to_boot_is_harmless() -> None:
+    vain = [
+        each for begin in (0, 60, 120) for each in (asked(begin), *answered(begin + 1), seen(begin + 7, Stage.SCRIPT))
+    ]
+    for story, more in (((*vain, asked(180)), {}), ([*loads(0, 18, 36)], {"mode": "off"})):
+        (found,) = boot_loop(case(*story, ticket=False, **more))
+        assert (found.gravity, "No workflow waits for the machine." in found.cause) == (Gravity.HARMLESS, True)
+        assert found.remedy.startswith("Nothing to do while you have no workflow for it.")
 
 
 @pytest.mark.parametrize(("after", "found"), [(40, 0), (80, 1)])

@@ -85,6 +85,7 @@ def test_a_service_on_its_way_is_waited_for() -> None:
     ("service", "after", "cause"),
     [
         (replace(DB, reason="ImageNotFound", message="no such image"), 10, "is not ready: ImageNotFound."),
+        (replace(DB, reason="Gone. Type `sh`"), 10, "is not ready: 'Gone. Type \"sh\"'."),
         (replace(DB, restarts=2, phase="RESTARTING"), 10, "is not ready, and the workflow waits for it."),
         (DB, 200, "is not ready, and the workflow waits for it."),
     ],
@@ -109,6 +110,7 @@ def test_a_service_with_trouble_or_that_takes_long_is_suspect(
             "It begins when that one is over. `tinkbox doctor abcdef01`",
         ),
         (replace(WAITS, action_state=State.HELD), "Decide: `tinkbox breakpoint list`"),
+        (replace(WAITS, parked="3 boots without progress"), "It waits in vain until the machine may boot again."),
     ],
 )
 def test_what_waits_as_it_should_is_harmless(work: Work, remedy: str) -> None:
@@ -127,6 +129,24 @@ def test_a_failed_workflow_is_told_with_reason_message_and_hint() -> None:
         "`tinkbox workflow logs 0f6ca2f4` shows what it printed, `tinkbox workflow retry 0f6ca2f4` resumes at "
         "this action."
     )
+
+
+def test_output_is_offered_only_where_something_was_printed_or_where_that_is_not_known() -> None:
+    def offers(**changes: object) -> bool:
+        (told,) = found(patient(replace(FAILED, **changes)))
+        return "workflow logs" in told.remedy
+
+    assert offers()
+    assert not offers(tail=())
+    assert not offers(tail=(), reason="Timeout", hint=Reason.TIMEOUT.hint)
+    assert not offers(tail=(), reason="BadCommand", hint=Reason.BAD_COMMAND.hint)
+    assert offers(tail=(), reason="WorkerSilent", hint=Reason.WORKER_SILENT.hint)
+
+
+def test_retry_of_a_workflow_whose_template_was_changed_is_told_with_what_it_runs() -> None:
+    changed = "template 't' was changed since: a retry runs the text of before; `tinkbox workflow create -t t n` makes a workflow of the new one"
+    (told,) = found(patient(replace(FAILED, changed=changed)))
+    assert told.remedy.endswith(f"resumes at this action. But {changed}.")
 
 
 def test_of_many_machines_failures_of_the_last_day_are_suspect_and_older_ones_are_over() -> None:

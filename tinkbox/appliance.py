@@ -111,8 +111,8 @@ from tinkbox.store.integrity import damage_of
 from tinkbox.unwritable import file_size_limit
 from tinkbox.vital_sources import (
     DamagedImages,
+    NeededEngine,
     damage,
-    engine_trouble,
     first_unkept,
     newest_time,
     osie_files,
@@ -242,6 +242,7 @@ class Appliance:
 
         # Services on this host's own engine.
         self.docker = DockerRuntime(settings.docker)
+        self._own_engine = NeededEngine(self.docker)
         self.pace = ReadingPace()
         self.proxy = Proxy(self.engine.directory, self.engine.booting.asking_from, self._room(WEBSOCKETS), self.pace)
 
@@ -311,7 +312,9 @@ class Appliance:
                 self._room(ADDRESS_PROBES), self._refusals, self._others, self._joined,
             )  # fmt: skip
             parts.append(server.serve)
-            arrivals = DhcpArrivals(name, at.interface.address, at.interface.network, server, _now)
+            arrivals = DhcpArrivals(
+                name, at.interface.address, at.interface.network, server, _now, self.engine.booting.known
+            )
             self._arrivals.append(arrivals)
             parts.append(arrivals.run)
             tagged = TaggedQuestions(name, _now)
@@ -451,8 +454,9 @@ class Appliance:
             versions=lambda: [*other_versions(osie)],
             images=DamagedImages(self._images).look,
             database=partial(damage_of, data / STORE),
-            engine=lambda: engine_trouble(self.docker, needed=self._host.is_needed),
+            engine=lambda: self._own_engine.look(needed=self._host.is_needed),
             unheard=lambda: [each.found for each in self._arrivals if each.found is not None],
+            unclear=lambda: "; ".join(each.unclear for each in self._arrivals if each.unclear),
             tagged=lambda: [question for each in self._tagged for question in each.found],
             time=partial(offset, _now, lambda: secrets.token_bytes(8)),
             refused=partial(refused, self.refused_writes),
@@ -540,8 +544,8 @@ class Appliance:
         return False
 
     async def _answers_arp(self, address: IPv4Address, mac: MacAddress) -> bool | None:
-        """Whether a machine answers ARP at its address; None where that cannot be asked, as behind a relay."""
-        if not any(address in each.interface.network for each in self._sockets.networks):
+        """Whether a machine answers ARP at its address; None where that cannot be asked, as behind a relay or on loopback."""
+        if address.is_loopback or not any(address in each.interface.network for each in self._sockets.networks):
             return None
         return await self._prober.answers(address, mac)
 

@@ -47,13 +47,14 @@ class RefusedWrites:
         said: str = "writes are refused",
         *,
         fault: WriteFault = WriteFault.OTHER,
+        way_out: str = "",
     ) -> None:
         """Note that `what` was not written; `takes_again` tries later whether it could be now, `said` begins the log's line."""
         now = self._clock()
         with self._turn:
             known = self._standing.get(what)
             since = known.refused.since if known is not None else now
-            refused = RefusedWrite(since=since, what=what, text=text, fault=fault)
+            refused = RefusedWrite(since=since, what=what, text=text, fault=fault, way_out=way_out)
             self._standing[what] = _Standing(refused, takes_again)
         if known is None:
             _log.error("%s: %s", said, refused.text, extra={"action": "disk.refused"})

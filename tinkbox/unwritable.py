@@ -4,6 +4,7 @@ import errno
 import fcntl
 import os
 import resource
+import shlex
 import stat
 import struct
 import tempfile
@@ -47,13 +48,14 @@ def unwritable(folder: Path, *files: Path) -> Unwritable:
         return _NOT_SEEN
     if disk.f_flag & os.ST_RDONLY:
         return _read_only(folder)
-    for each in (folder, *files):
-        flags = _flags(each)
-        if flags & _IMMUTABLE:
-            return Unwritable(WriteFault.OTHER, f"{each} is immutable: `chattr -i {each}` has it take writes again")
-        if flags & _APPEND_ONLY:
-            text = f"{each} takes additions alone: `chattr -a {each}` has it take writes again"
-            return Unwritable(WriteFault.OTHER, text)
+    flags = {each: _flags(each) for each in (folder, *files)}
+    if fixed := [shlex.quote(str(each)) for each, set_ in flags.items() if set_ & _IMMUTABLE]:
+        is_so = ("is", "it") if len(fixed) == 1 else ("are", "them")
+        text = f"{' and '.join(fixed)} {is_so[0]} immutable: `chattr -i {' '.join(fixed)}` has {is_so[1]} take writes again"
+        return Unwritable(WriteFault.OTHER, text)
+    for each in [each for each, set_ in flags.items() if set_ & _APPEND_ONLY]:
+        text = f"{each} takes additions alone: `chattr -a {each}` has it take writes again"
+        return Unwritable(WriteFault.OTHER, text)
     if disk.f_bavail * disk.f_frsize < LITTLE:
         return Unwritable(WriteFault.FULL, no_room(folder, disk.f_bavail * disk.f_frsize))
     if disk.f_files and not disk.f_favail:

@@ -31,6 +31,7 @@ _KEEPING: Final = (Unwritten.DATABASE, Unwritten.DAMAGED, Unwritten.HANDED_IN)
 # To name the images of damaged blobs costs the more the more images there are: without news it is done so often, in seconds.
 _NAMED_EVERY: Final = 300.0
 _ENGINE_SECONDS: Final = 5.0
+_ASKED_FOR: Final = 86_400.0  # seconds, as long as the doctor tells of a failure among many machines
 # Where engines have their sockets, as Docker's packages place them.
 _USUAL_SOCKETS: Final = (Path("/var/run/docker.sock"),)
 
@@ -138,6 +139,28 @@ class DamagedImages:
 
 def _name(name: str, tag: str, digest: str) -> str:
     return f"{name}:{tag}" if tag else f"{name}@{digest}"
+
+
+class NeededEngine:
+    """The engine of this host, as `engine_trouble` finds it.
+
+    One that was away when it was needed is asked until it answers, for a day at most: a workflow that failed for it needs it no more, and
+    fails again when it is retried meanwhile.
+    """
+
+    def __init__(self, docker: DockerRuntime, steady: Callable[[], float] = time.monotonic) -> None:
+        self._docker = docker
+        self._steady = steady
+        self._away_until: float | None = None
+
+    async def look(self, *, needed: bool) -> EngineTrouble | None:
+        """Raises Unavailable where it is not needed."""
+        if needed:
+            self._away_until = self._steady() + _ASKED_FOR
+        still = self._away_until is not None and self._steady() < self._away_until
+        trouble = await engine_trouble(self._docker, needed=still)
+        self._away_until = self._away_until if trouble is not None else None
+        return trouble
 
 
 async def engine_trouble(docker: DockerRuntime, *, needed: bool) -> EngineTrouble | None:

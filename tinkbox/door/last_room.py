@@ -12,7 +12,8 @@ from tinkbox.model.errors import Unavailable
 from tinkbox.model.write_fault import Unwritten, WriteFault
 from tinkbox.refused_writes import RefusedWrites
 
-FULL: Final = "the appliance's disk is full: free room where its data folder is, or delete workflows and images"
+_WAY_OUT: Final = "free room where its data folder is, or delete workflows and images"
+FULL: Final = f"the appliance's disk is full: {_WAY_OUT}"
 # How an attempt ended is always taken; a worker that has output to hand in first tells it when there is room.
 _GROWS: Final = re.compile(r"/worker/(attempts/[^/]+/(output|data|held|verdict)|services(/.*)?|inventory)|/v2/.*")
 
@@ -29,7 +30,7 @@ def keep_last_room(free: Callable[[], int], refused_writes: RefusedWrites) -> Mi
     @web.middleware
     async def refuse(request: web.Request, handler: Handler) -> web.StreamResponse:
         if request.method not in ("GET", "HEAD", "DELETE") and _GROWS.fullmatch(request.path) and free() < LAST_ROOM:
-            refused_writes.refuse(Unwritten.HANDED_IN, FULL, is_over, fault=WriteFault.FULL)
+            refused_writes.refuse(Unwritten.HANDED_IN, FULL, is_over, fault=WriteFault.FULL, way_out=_WAY_OUT)
             raise Unavailable(FULL)
         return await handler(request)
 

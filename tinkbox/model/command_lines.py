@@ -7,7 +7,7 @@ from typing import Final
 
 PROGRAM: Final = "tinkbox"
 _COMMAND: Final = re.compile(r"(?<=`)tinkbox(?= [a-z])")
-_STANDS_FOR: Final = re.compile(r"\b(WORKFLOW/SERVICE|WORKFLOW|MACHINE)\b")
+_STANDS_FOR: Final = re.compile(r"\b(WORKFLOW/SERVICE|WORKFLOW|MACHINE|TEMPLATE)\b")
 _IN_BACKQUOTES: Final = re.compile(r"`[^`]*`")
 
 
@@ -16,14 +16,15 @@ def not_ours(text: str) -> str:
     return text.replace("`", "'")
 
 
-def about(text: str, *, workflow: str = "", machine: str = "", service: str = "") -> str:
-    """A text whose commands name these in place of the words that stand for them: WORKFLOW, MACHINE and WORKFLOW/SERVICE.
+def about(text: str, *, workflow: str = "", machine: str = "", service: str = "", template: str = "") -> str:
+    """A text whose commands name these in place of the words that stand for them: WORKFLOW, MACHINE, TEMPLATE and WORKFLOW/SERVICE.
 
-    What is not given stays the word that it is, and so does a service whose name cannot stand between backquotes.
+    What is not given stays the word that it is, and so does a name of a service or a template that cannot stand between backquotes.
     """
     named = {
         "WORKFLOW": workflow,
         "MACHINE": machine,
+        "TEMPLATE": shlex.quote(template) if _can_be_typed(template) else "",
         "WORKFLOW/SERVICE": service_key(workflow or "WORKFLOW", service if _can_be_typed(service) else "SERVICE"),
     }
     return _IN_BACKQUOTES.sub(lambda command: _STANDS_FOR.sub(lambda word: named[word[0]] or word[0], command[0]), text)

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from ipaddress import IPv4Address, IPv4Network
+from typing import Final
 
 from tinkbox.model.hardware import MacAddress
 
@@ -16,6 +17,10 @@ _VIRTUAL = {
     "00:15:5d": "Hyper-V",
 }
 _NOBODY = IPv4Network("0.0.0.0/8")
+SILENT_FOR: Final = "The worker is silent for"  # so begins the cause of a worker that fell silent
+MAY_NOT_BOOT: Final = (
+    "The machine is known, and may not boot now"  # so begins the cause of one that is kept from booting
+)
 
 
 class Gravity(StrEnum):
@@ -78,6 +83,11 @@ class Rival:
     def impossible(self) -> bool:
         """Whether no host can have the address that it calls itself by."""
         return is_impossible(self.server)
+
+    @property
+    def names_boot(self) -> bool:
+        """Whether it says what to boot, now or when it is asked for that."""
+        return bool(self.boot_file) or self.pxe
 
     @property
     def virtual(self) -> str:

@@ -17,7 +17,7 @@ from tinkbox.model.text import quoted
 
 MAX_REASON: Final = 128  # characters of an action's own
 # Behind a hint by which a person changes the template.
-NEW_TEXT: Final = "; a retry keeps the old text: after a change of the template make a new workflow (`tinkbox workflow create -t TEMPLATE`)"
+NEW_TEXT: Final = "; a retry keeps the old text: after a change of the template make a new workflow (`tinkbox workflow create -t TEMPLATE MACHINE`)"
 MAX_ADVICE: Final = 300  # of its advice, in a line
 
 
@@ -142,7 +142,7 @@ class Reason(StrEnum):
         "the installed system is up, and modules of its cloud-init failed; the message names them",
         (
             "log in and read /var/log/cloud-init.log and /var/log/cloud-init-output.log; when it is your user-data that "
-            "failed, correct it and install again, by `tinkbox install IMAGE MACHINE` or `tinkbox workflow create -t TEMPLATE`, for a retry has the old one; otherwise "
+            "failed, correct it and install again, by `tinkbox install IMAGE MACHINE` or `tinkbox workflow create -t TEMPLATE MACHINE`, for a retry has the old one; otherwise "
             "`tinkbox workflow retry WORKFLOW --from ACTION`, the action that writes the image, and reset the machine; to keep the system as it is, "
             "do nothing: its machine boots its disk"
         ),
@@ -196,7 +196,7 @@ class Reason(StrEnum):
         "ImagePullFailed",
         Giver.WORKER | Giver.HOST,
         "the engine could not fetch the image, for the reason that the message gives",
-        "try `docker pull IMAGE` of the same name on another machine",
+        "try `docker pull` of the same name on another machine",
     )
     REGISTRY_UNREACHABLE = (
         "RegistryUnreachable",

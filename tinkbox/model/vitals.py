@@ -17,6 +17,9 @@ from tinkbox.model.write_fault import RefusedWrite
 
 AGREES: Final = timedelta(seconds=10)  # clocks that differ by less agree
 MISSING: Final = "it is missing"  # of a file
+QUESTIONS_BY_MAC: Final = (
+    "DHCP questions by MAC"  # of `Vitals.unexamined`: whether what some machines ask is dropped here
+)
 
 
 def firewalld_opens(interface: str, port: int, protocol: str) -> str:
@@ -119,6 +122,18 @@ class TaggedQuestion:
     vlan_id: int
     at: datetime
     by_system: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StaticPort:
+    """The `port` to which a static entry of a `bridge` of this host sends what is for a machine, wherever that is heard.
+
+    `unused` is why no machine that was heard meanwhile can be behind that port, as the end of a sentence; empty: one may be.
+    """
+
+    bridge: str
+    port: str
+    unused: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -29,9 +29,10 @@ class WriteFault(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RefusedWrite:
-    """`what` is not written since `since`; `text` is the newest refusal, with the way out."""
+    """`what` is not written since `since`; `text` is the newest refusal, and `way_out` what it says to do, empty where that is not known."""
 
     since: datetime
     what: Unwritten
     text: str
     fault: WriteFault = WriteFault.OTHER
+    way_out: str = ""

@@ -61,11 +61,11 @@ from tinkbox.store.sqlite_errors import (
     READ,
     WRITTEN,
     at_start,
-    fault_of,
     in_use,
     is_damage,
     is_of_the_file,
     refuse_damaged,
+    what_refused,
 )
 from tinkbox.store.syslog import SyslogTable
 from tinkbox.store.templates import TemplateTable
@@ -183,8 +183,9 @@ class _Refusals:
         if is_damage(error):
             self._refused_writes.refuse(Unwritten.DAMAGED, f"{error} ({self._path})", _never, "the database is damaged")
         elif doing == WRITTEN:
+            why = what_refused(self._path, error)
             self._refused_writes.refuse(
-                Unwritten.DATABASE, str(refusal), self.takes_again, fault=fault_of(self._path, error)
+                Unwritten.DATABASE, str(refusal), self.takes_again, fault=why.fault, way_out=why.text
             )
         return refusal
 

@@ -129,6 +129,7 @@ class MachineWorkTable:
         ).fetchall()
         return {row["id"] for row in rows}
 
-    def templates(self) -> dict[str, str]:
-        """The names of the templates by their ids."""
-        return {row["id"]: row["name"] for row in self._sql.execute("SELECT id, name FROM template").fetchall()}
+    def templates(self) -> dict[str, tuple[str, str]]:
+        """The names of the templates by their ids, each with when it was changed last."""
+        rows = self._sql.execute("SELECT id, name, updated_at FROM template").fetchall()
+        return {row["id"]: (row["name"], row["updated_at"]) for row in rows}

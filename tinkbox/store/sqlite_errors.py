@@ -66,9 +66,9 @@ def in_use(path: Path, error: sqlite3.Error, *, doing: str) -> Unavailable:
     return Unavailable(f"the store cannot be {doing} ({error}): {_way_out(path, code).text}, then try again")
 
 
-def fault_of(path: Path, error: sqlite3.Error) -> WriteFault:
+def what_refused(path: Path, error: sqlite3.Error) -> Unwritable:
     """What kept the file from being written."""
-    return _way_out(path, _code(error)).fault
+    return _way_out(path, _code(error))
 
 
 def damaged_in_use(path: Path, why: str) -> str:

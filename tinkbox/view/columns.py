@@ -8,6 +8,7 @@ from typing import Final
 from tinkbox.model.actions.progress import in_words
 from tinkbox.model.breakpoint import Verb
 from tinkbox.model.cells import cells
+from tinkbox.model.diagnosis import MAY_NOT_BOOT, SILENT_FOR
 from tinkbox.model.workflow import State
 from tinkbox.view.lines import Line, Piece, age, clean, elapsed, fitted
 from tinkbox.view.row import Row
@@ -102,7 +103,9 @@ def why(row: Row, now: datetime | None) -> str:
     if machine.lost:
         return clean(machine.lost)
     if row.standing is Standing.PARKED:
-        return _diagnosed(f"is parked: {clean(machine.parked)}", machine)
+        # Then the doctor's cause tells the reason as well.
+        parked = "" if machine.diagnosis.startswith(MAY_NOT_BOOT) else f"is parked: {clean(machine.parked)}"
+        return _diagnosed(parked, machine)
     if row.standing is Standing.STALLED:
         since = f" for {age(machine.stage_at, now)}" if machine.stage_at and now else ""
         stands = f"{clean(machine.stalled)}{since}"
@@ -123,8 +126,8 @@ def why(row: Row, now: datetime | None) -> str:
 
 
 def _silent(machine: MachineLine, now: datetime | None) -> str:
-    """For how long the worker of a machine that works was not heard of."""
-    since = machine.silent_since
+    """For how long the worker of a machine that works was not heard of; empty where the doctor's cause says so."""
+    since = machine.silent_since if not machine.diagnosis.startswith(SILENT_FOR) else None
     return "" if since is None else f"silent for {elapsed(since, now)}" if now else "silent"
 
 

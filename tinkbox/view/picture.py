@@ -310,7 +310,10 @@ def _to_do(row: Row, program: str) -> Iterator[str]:
         yield f"where it stands: {program} workflow state {work.id}"
         if not never_ran(work.reason, work.hint, program):
             yield f"what it printed: {program} workflow logs {work.id}"
-        yield f"once more: {program} workflow retry {work.id}"
+        before = (
+            " (with the text of before: its template was changed or deleted since)" if work.template_changed else ""
+        )
+        yield f"once more: {program} workflow retry {work.id}{before}"
     elif isinstance(row.line, StrangerLine) and row.line.remedy:
         yield f"what to do: {clean(row.line.remedy, 1_000)}"
     elif row.standing is Standing.UNKNOWN:

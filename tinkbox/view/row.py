@@ -60,5 +60,5 @@ def advice_of(machine: MachineLine) -> str:
     called = machine.name or machine.hostname or machine.mac
     if work is None:
         return f"what to do: {about(hint, machine=called)}"
-    told = about(hint, workflow=work.id[:SHORT_ID], machine=called, service=work.service)
+    told = about(hint, workflow=work.id[:SHORT_ID], machine=called, service=work.service, template=work.template)
     return to_do(Reason.HISTORY_LOST if machine.lost_hint else work.reason, hint, told)

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from tinkbox.model.hardware import MacAddress
+from tinkbox.model.vitals import StaticPort
 from tinkbox.vitals.rtnetlink import GET_LINK, LINK, Rtnetlink, attribute, attributes
 
 _GET_NEIGHBOUR: Final = 30  # <linux/rtnetlink.h>: RTM_GETNEIGH
@@ -17,11 +18,13 @@ _NEIGHBOUR: Final = struct.Struct("=BxxxiHBB")  # <linux/neighbour.h>: struct nd
 _LLADDR, _MASTER = 2, 9  # NDA_LLADDR, NDA_MASTER
 _STATIC: Final = 0x40  # NUD_NOARP: neither learned nor an address of the bridge itself
 _STICKY: Final = 0x40  # NTF_STICKY: it stays where it is, also where the port learns at which the machine is heard
+_STATISTICS: Final = 23  # IFLA_STATS64
+_RECEIVED: Final = struct.Struct("=Q")  # of struct rtnl_link_stats64 the first: rx_packets
 _PORT_MASTER, _OF_PORT, _LEARNS = 10, 12, 8  # <linux/if_link.h>: IFLA_MASTER, IFLA_PROTINFO, IFLA_BRPORT_LEARNING
 
 
-def static_port(interfaces: Iterable[str], mac: MacAddress) -> tuple[str, str]:
-    """The bridge among these interfaces whose static entry for a MAC stays wherever the machine is heard, and its port; empty: none has."""
+def static_port(interfaces: Iterable[str], mac: MacAddress) -> StaticPort | None:
+    """The static entry for a MAC that a bridge among these interfaces has, and that stays wherever the machine is heard; None: none has one."""
     for each in interfaces:
         try:
             with Rtnetlink() as kernel:
@@ -30,10 +33,20 @@ def static_port(interfaces: Iterable[str], mac: MacAddress) -> tuple[str, str]:
                 told = kernel.one(_GET_NEIGHBOUR, _NEIGHBOUR.pack(_AF_BRIDGE, 0, 0, 0, 0) + asked)
                 _, number, state, flags, _ = _NEIGHBOUR.unpack_from(told)
                 if state & _STATIC and (flags & _STICKY or _other_port_is_deaf(kernel, bridge, number)):
-                    return each, socket.if_indextoname(number)
+                    port = socket.if_indextoname(number)
+                    return StaticPort(bridge=each, port=port, unused=_unused(kernel, number, port))
         except OSError:  # no bridge, no entry, or gone meanwhile
             continue
-    return "", ""
+    return None
+
+
+def _unused(kernel: Rtnetlink, number: int, port: str) -> str:
+    """Why no machine that was heard since the port is there is behind it; empty: one may be."""
+    found = attributes(kernel.one(GET_LINK, LINK.pack(socket.AF_UNSPEC, 0, number, 0, 0))[LINK.size :])
+    received = found.get(_STATISTICS, b"")[: _RECEIVED.size]
+    if len(received) == _RECEIVED.size and _RECEIVED.unpack(received) == (0,):
+        return f"nothing ever came in on {port}"
+    return ""
 
 
 def _other_port_is_deaf(kernel: Rtnetlink, bridge: bytes, port: int) -> bool:

@@ -12,6 +12,7 @@ from tinkbox.model.errors import Refusal
 from tinkbox.model.host_vitals import HostVitals
 from tinkbox.model.images.mirrors import MirrorTrouble
 from tinkbox.model.vitals import (
+    QUESTIONS_BY_MAC,
     ClockVitals,
     DamagedFile,
     Inodes,
@@ -55,7 +56,7 @@ class Sources:
     what a check of its file finds, empty for nothing; it blocks.  `engine` is why this host's container engine does not answer, None where it
     does; raises Refusal where it is not needed.  `time` is how far the clock is ahead of a time server, and which; raises Refusal where none tells.
     `refused` are the writes that are refused, and since when.  `unheard` are the ports to which something comes that we do not get,
-    `tagged` the questions that come in for a VLAN.
+    `unclear` why some of these cannot be known, empty where they can, `tagged` the questions that come in for a VLAN.
     `damage` is what the store heard of a damaged file while it was used, empty for nothing.  `operator_socket` is why the operator
     door's unix socket is gone, empty where it is there, `inodes` those of the data folder's file system, None where it counts none, and `data_mount` where that file system is mounted.  `file_size_limit` is as in `Vitals`.  `mirrors` are
     those of registries of which nothing comes.  `unclean_end` is how the appliance before this one ended, None where it was told to.  `host` is this host beside our parts.
@@ -70,6 +71,7 @@ class Sources:
     time: Callable[[], Awaitable[tuple[timedelta | None, str]]]
     refused: Callable[[], Sequence[RefusedWrite]]
     unheard: Callable[[], Sequence[Unheard]]
+    unclear: Callable[[], str] = str
     tagged: Callable[[], Sequence[TaggedQuestion]] = tuple
     damage: Callable[[], str] = str
     mirrors: Callable[[], Sequence[MirrorTrouble]] = tuple
@@ -151,6 +153,7 @@ class Gatherer:
             "the database": self._database.why,
             "its container engine": self._engine.why,
             "time servers": self._time.why,
+            QUESTIONS_BY_MAC: self._sources.unclear(),
             "memory": "" if host_memory else "the kernel does not tell it",
         }
         return Vitals(

@@ -289,6 +289,10 @@ async def test_a_database_that_another_program_has_locked_is_no_disk_that_fails(
                 await store.write(put("t1"))
             (refused,) = writes.all
             assert (refused.what, refused.fault) == ("the database", WriteFault.LOCKED)
+            assert (
+                refused.way_out
+                == f"another program holds it: `fuser -v {tmp_path / 'db'}` tells which; end that program"
+            )
         await store.write(put("t1"))
 
 

@@ -133,6 +133,18 @@ async def test_a_store_whose_file_is_made_immutable_names_it_and_goes_on_when_it
         await store.close()
 
 
+def test_all_files_that_are_immutable_are_named_at_once(tmp_path: Path) -> None:
+    files = tmp_path / "one", tmp_path / "two"
+    for each in files:
+        each.touch()
+    one, two = files
+    with flagged(one, IMMUTABLE), flagged(two, IMMUTABLE):
+        assert (
+            why_unwritable(tmp_path, *files)
+            == f"{one} and {two} are immutable: `chattr -i {one} {two}` has them take writes again"
+        )
+
+
 @pytest.mark.parametrize(("flag", "letter"), [(IMMUTABLE, "i"), (APPEND_ONLY, "a")])
 def test_a_file_that_may_not_be_changed_is_named_with_the_command_that_frees_it(
     tmp_path: Path, flag: int, letter: str

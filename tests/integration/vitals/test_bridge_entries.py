@@ -2,30 +2,34 @@
 
 import socket
 import subprocess
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from examples.lab.network import BRIDGE, Network
 from tests.integration.boot.wires import inside
 from tinkbox.model.hardware import MacAddress
+from tinkbox.model.vitals import StaticPort
 from tinkbox.vitals.bridge_entries import static_port
 
 MAC = MacAddress("08:00:27:00:00:07")
+PORT1 = StaticPort(bridge=BRIDGE, port="port1", unused="nothing ever came in on port1")
 
 
 @pytest.mark.parametrize(
     ("entry", "learns", "found"),
     [
-        ((), "on", ("", "")),
-        (("master", "static"), "on", ("", "")),
-        (("master", "static"), "off", (BRIDGE, "port1")),
-        (("master", "static", "sticky"), "on", (BRIDGE, "port1")),
-        (("master", "local"), "off", ("", "")),
+        ((), "on", None),
+        (("master", "static"), "on", None),
+        (("master", "static"), "off", PORT1),
+        (("master", "static", "sticky"), "on", PORT1),
+        (("master", "local"), "off", None),
     ],
     ids=["none", "one that moves", "one that no port moves", "sticky", "of the bridge itself"],
 )
 def test_what_stays_written_down_wherever_a_machine_is_heard_is_found(
-    entry: tuple[str, ...], learns: str, found: tuple[str, str]
+    entry: tuple[str, ...], learns: str, found: StaticPort | None
 ) -> None:
     with Network() as network, inside(network.path):
         for port in ("port1", "port2"):
@@ -35,6 +39,21 @@ def test_what_stays_written_down_wherever_a_machine_is_heard_is_found(
         if entry:
             network.run(["bridge", "fdb", "add", MAC, "dev", "port1", *entry])
         assert static_port(["lo", BRIDGE, "no-such-if"], MAC) == found
+
+
+def test_a_port_on_which_anything_came_in_may_have_the_machine() -> None:
+    with Network() as network, inside(network.path):
+        network.run(["ip", "link", "add", "port1", "type", "veth", "peer", "name", "at-port1"])
+        network.run(["ip", "link", "set", "port1", "up", "master", BRIDGE])
+        for each in ("at-port1", "port1"):
+            (Path("/proc/sys/net/ipv6/conf") / each / "disable_ipv6").write_text("1")
+        network.run(["ip", "link", "set", "at-port1", "up"])
+        network.run(["bridge", "fdb", "add", MAC, "dev", "port1", "master", "static", "sticky"])
+        assert static_port([BRIDGE], MAC) == PORT1
+        with socket.socket(socket.AF_PACKET, socket.SOCK_RAW) as machine:
+            machine.bind(("at-port1", 0))
+            machine.send(b"\xff" * 6 + MAC.octets + bytes(48))
+        assert static_port([BRIDGE], MAC) == replace(PORT1, unused="")
 
 
 def test_a_static_entry_moves_to_the_port_where_its_machine_is_heard() -> None:

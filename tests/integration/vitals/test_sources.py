@@ -16,6 +16,7 @@ from tinkbox.refused_writes import RefusedWrites
 from tinkbox.runtime.docker import DockerRuntime
 from tinkbox.store.database import Store
 from tinkbox.vital_sources import (
+    NeededEngine,
     damage,
     engine_trouble,
     first_unkept,
@@ -94,6 +95,28 @@ async def test_an_engine_that_answers_is_well_and_one_that_nothing_needs_is_not_
     async with DockerRuntime(f"unix://{tmp_path}/nowhere.sock") as docker:
         with pytest.raises(Unavailable, match="no service of a workflow runs on this host"):
             await engine_trouble(docker, needed=False)
+
+
+async def test_an_engine_for_which_a_workflow_failed_is_told_until_it_answers_and_for_a_day_at_most(
+    docker_engine: DockerEngine, tmp_path: Path
+) -> None:
+    now = 0.0
+    path = tmp_path / "engine.sock"
+    async with DockerRuntime(f"unix://{path}") as docker:
+        engine = NeededEngine(docker, lambda: now)
+        with pytest.raises(Unavailable):
+            await engine.look(needed=False)
+        assert await engine.look(needed=True) is not None
+        now = 86_399
+        assert await engine.look(needed=False) is not None, "the workflow that needed it has failed for it"
+        now = 86_401
+        with pytest.raises(Unavailable):
+            await engine.look(needed=False)
+        assert await engine.look(needed=True) is not None
+        path.symlink_to(docker_engine.url.removeprefix("unix://"))
+        assert await engine.look(needed=False) is None
+        with pytest.raises(Unavailable):
+            await engine.look(needed=False)
 
 
 async def _never() -> bool:

@@ -107,7 +107,7 @@ CASES = {
         "ImageNotFound", "404", exit_code=1, hint="correct the address",
     ),
     "such a word without a hint": case(
-        "echo ImageNotFound >/dev/reason; exit 1", "ImageNotFound", "exit code 1", exit_code=1,
+        "echo looked; echo ImageNotFound >/dev/reason; exit 1", "ImageNotFound", "exit code 1", exit_code=1,
         hint=Reason.NON_ZERO_EXIT.hint,
     ),
     "a hint without a reason": case(

@@ -6,6 +6,7 @@ from ipaddress import IPv4Address, IPv6Address
 
 from tinkbox.engine.doctor.presence import Presence
 from tinkbox.model.hardware import MacAddress
+from tinkbox.model.vitals import StaticPort
 
 
 async def nobody(*_: object) -> bool | None:
@@ -19,7 +20,7 @@ def presence_where(
     ask_anybody: Callable[[IPv4Address], Awaitable[bool | None]] = nobody,
     ask_relay: Callable[[IPv4Address], Awaitable[bool | None]] = nobody,
     forwards: Callable[[IPv4Address], bool | None] = lambda _: None,
-    static_port: Callable[[MacAddress], tuple[str, str]] = lambda _: ("", ""),
+    static_port: Callable[[MacAddress], StaticPort | None] = lambda _: None,
     static_neighbour: Callable[[IPv4Address], tuple[str, MacAddress] | None] = lambda _: None,
     listening_at: Callable[[IPv4Address, int], frozenset[IPv4Address | IPv6Address] | None] = lambda *_: None,
 ) -> Presence:

@@ -30,6 +30,16 @@ def test_commands_name_what_they_are_about_and_nothing_else_changes() -> None:
 
 
 @pytest.mark.parametrize(
+    ("template", "named"),
+    [("os", "os"), ("my os", "'my os'"), ("a'b", "'a'\"'\"'b'"), ("a`b", "TEMPLATE"), ("", "TEMPLATE")],
+)
+def test_a_command_names_its_template_as_a_shell_takes_it(template: str, named: str) -> None:
+    text = "TEMPLATE: `tinkbox workflow create -t TEMPLATE MACHINE`"
+    typed = f"TEMPLATE: `tinkbox workflow create -t {named} node7`"
+    assert about(text, machine="node7", template=template) == typed
+
+
+@pytest.mark.parametrize(
     ("service", "key"),
     [
         ("db", "a8984b09/db"),

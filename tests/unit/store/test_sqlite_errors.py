@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tinkbox.model.write_fault import WriteFault
-from tinkbox.store.sqlite_errors import at_start, fault_of, in_use, is_damage, is_of_the_file
+from tinkbox.store.sqlite_errors import at_start, in_use, is_damage, is_of_the_file, what_refused
 
 
 def error(code: int, text: str = "it failed") -> sqlite3.Error:
@@ -40,7 +40,7 @@ def test_each_error_has_its_remedy(tmp_path: Path, code: int, remedy: str) -> No
 def test_a_lock_of_another_program_is_no_fault_of_the_disk(tmp_path: Path) -> None:
     path = tmp_path / "tinkbox.sqlite"
     assert {
-        code: fault_of(path, error(code))
+        code: what_refused(path, error(code)).fault
         for code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_FSYNC, sqlite3.SQLITE_NOMEM)
     } == {
         sqlite3.SQLITE_BUSY: WriteFault.LOCKED,

@@ -10,6 +10,7 @@ import pytest
 from tests.golden import text as golden
 from tests.unit.view.snapshots import ALL_KINDS, NOW, TROUBLED, failed, held, machine, snapshot, work
 from tinkbox.model.breakpoint import Kind
+from tinkbox.model.diagnosis import MAY_NOT_BOOT, SILENT_FOR
 from tinkbox.model.limits import SHOWN_HOLDERS
 from tinkbox.model.reasons import Reason
 from tinkbox.model.workflow import State
@@ -109,6 +110,32 @@ def test_a_silent_worker_is_counted_up_while_nothing_else_happens() -> None:
     line = machine(1, work=work(), silent_since=NOW - timedelta(seconds=106))
     (row,) = rows_of(snapshot(line), {}).values()
     assert (why(row, NOW), why(row, NOW + timedelta(seconds=60))) == ("silent for 1:46", "silent for 2:46")
+
+
+def test_for_how_long_a_worker_is_silent_is_told_once() -> None:
+    cause = f"{SILENT_FOR} 1:40 while os/write runs: the machine boots again."
+    line = machine(1, work=work(), silent_since=NOW - timedelta(seconds=106), diagnosis=cause)
+    (row,) = rows_of(snapshot(line), {}).values()
+    assert why(row, NOW) == cause
+
+
+def test_why_a_machine_may_not_boot_is_told_once() -> None:
+    reason = "its hardware document says allow_pxe: false"
+    kept_out = machine(
+        1, ticket=True, parked=f"{reason}, so it may not boot over the network", diagnosis=f"{MAY_NOT_BOOT}: {reason}."
+    )
+    parked = replace(kept_out, parked="3 boots", diagnosis="Its firmware ignores proxy offers.")
+    (row,), (other,) = (rows_of(snapshot(each), {}).values() for each in (kept_out, parked))
+    assert why(row, NOW) == f"{MAY_NOT_BOOT}: {reason}."
+    assert why(other, NOW) == "is parked: 3 boots: Its firmware ignores proxy offers."
+
+
+def test_on_paper_a_retry_is_told_with_the_text_that_it_runs() -> None:
+    line = failed(5)
+    assert line.work is not None
+    for changed in (False, True):
+        paper = plain_picture(snapshot(replace(line, work=replace(line.work, template_changed=changed))), "tinkbox")
+        assert ("(with the text of before: its template was changed or deleted since)" in paper) is changed
 
 
 def test_on_paper_each_problem_has_lines_to_type_that_reach_the_same_appliance() -> None:

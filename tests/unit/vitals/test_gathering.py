@@ -12,7 +12,7 @@ import pytest
 from tinkbox.model.engine_trouble import EngineTrouble
 from tinkbox.model.errors import Unavailable
 from tinkbox.model.host_vitals import HostVitals
-from tinkbox.model.vitals import DamagedFile, Vitals
+from tinkbox.model.vitals import QUESTIONS_BY_MAC, DamagedFile, Vitals
 from tinkbox.model.write_fault import RefusedWrite, Unwritten, WriteFault
 from tinkbox.vitals import gathering
 from tinkbox.vitals.file_digests import DescribedFile
@@ -181,3 +181,9 @@ def test_tables_that_are_not_understood_are_named() -> None:
         "nft failed; iptables-save's table nat has rules that tinkbox does not understand: `iptables-save` shows them;"
         " nft's tables bridge own, inet mine have rules that tinkbox does not understand: `nft list ruleset` shows them"
     )
+
+
+async def test_that_questions_by_mac_cannot_be_compared_is_not_examined() -> None:
+    told = await measured(replace(SOURCES, unclear=lambda: "more came in"), lambda _: True)
+    assert told.unexamined[QUESTIONS_BY_MAC] == "more came in"
+    assert QUESTIONS_BY_MAC not in (await measured(SOURCES, lambda _: True)).unexamined

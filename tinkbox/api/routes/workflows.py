@@ -285,6 +285,10 @@ class TemplateChangedField(TypedDict, total=False):
     template_changed: str
 
 
+class WayToChangeField(TypedDict, total=False):
+    way_to_change: str
+
+
 class ShownState(
     StateDocument,
     NamesOfWorkflow,
@@ -293,6 +297,7 @@ class ShownState(
     OvertakenField,
     OutputField,
     TemplateChangedField,
+    WayToChangeField,
 ):
     """Where a workflow stands, with what waits for a person.
 
@@ -558,6 +563,8 @@ class _WorkflowDoor:
         overtaken: OvertakenField = {"overtaken": later} if later else {}  # why a retry is refused
         is_retried = standing.workflow.state in FINAL and not later
         changed = await self._template_changed(standing.workflow) if is_retried else {}
+        way = await self.workflows.way_to_change(standing.workflow) if is_retried and not changed else ""
+        way_out: WayToChangeField = {"way_to_change": way} if way else {}
         printed = await self._printed(standing.workflow)
         waits = await self.examiner.waits(standing.workflow.id)
         wrong = await self.examiner.diagnosis_of(standing.workflow.id)
@@ -573,6 +580,7 @@ class _WorkflowDoor:
                 **overtaken,
                 **printed,
                 **changed,
+                **way_out,
             }
         )
 

@@ -57,7 +57,9 @@ class Prober:
             return None
 
     async def is_anybody(self, address: IPv4Address) -> bool | None:
-        """Whether any other host answers ARP at an address within half a second; None where ARP cannot ask that."""
+        """Whether any other host answers ARP at an address within half a second; None where ARP cannot ask that, as on loopback."""
+        if address.is_loopback:
+            return None
         link = next((self._links[name] for name, network in self._networks.items() if address in network), None)
         try:
             return None if link is None else await link.first(address, self._patience, asked=ASKED) is not None

@@ -136,12 +136,12 @@ class FloodFilter:
         self._look_again()
 
 
-def program(let_in: Collection[bytes]) -> list[tuple[int, int, int, int]]:
-    """Instructions that let packets of these MACs in, and one of 64 of the others.
+def program(let_in: Collection[bytes], before: int = 0) -> list[tuple[int, int, int, int]]:
+    """Instructions that let packets of these MACs in, and one of 64 of the others; so many octets stand `before` the UDP header.
 
     Only a MAC's last four octets are compared: whoever wants to be taken for another can have all six.
     """
-    instructions = [(_LOAD, 0, 0, _LAST_OF_MAC)]
+    instructions = [(_LOAD, 0, 0, before + _LAST_OF_MAC)]
     octets = list(let_in)
     for first in range(0, len(octets), _LEAP):
         group = octets[first : first + _LEAP]

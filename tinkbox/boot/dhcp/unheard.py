@@ -14,6 +14,7 @@ from datetime import datetime, timedelta
 from ipaddress import IPv4Address, IPv4Network
 from typing import Final, NoReturn, Protocol
 
+from tinkbox.boot.dhcp.flood_filter import MAX_KNOWN, program
 from tinkbox.boot.dhcp.questions import MAC
 from tinkbox.boot.network import packet_filter
 from tinkbox.model.hardware import MacAddress
@@ -28,6 +29,9 @@ _FEW: Final = 3
 _LOOKS: Final = 2  # between the first and the last of them, so that they are more than EVERY apart
 EVERY: Final = 3.0  # seconds
 _MOST: Final = 256  # frames that are read at a look
+_MOST_LEFT: Final = 4096  # frames beside these that may still wait then, and are left unread
+_NARROW: Final = 20  # looks with known machines alone, after more than _MOST frames came in
+_BEFORE_UDP: Final = 34  # octets of a frame: Ethernet, and IPv4 without options
 _MOST_MACS: Final = 1024  # of which is kept what they asked
 _TOLD_FOR: Final = timedelta(minutes=10)
 _MOST_SOURCES: Final = 16  # of which the kernel is asked at a look
@@ -75,7 +79,10 @@ class Delivered(Protocol):
 
 
 class DhcpArrivals:
-    """`delivered` is what our socket for DHCP on an interface got; `clock` is in UTC."""
+    """`delivered` is what our socket for DHCP on an interface got; `clock` is in UTC.
+
+    `known` are the machines that are looked at alone while more comes in than can be read.
+    """
 
     def __init__(
         self,
@@ -84,8 +91,11 @@ class DhcpArrivals:
         network: IPv4Network,
         delivered: Delivered,
         clock: Callable[[], datetime],
+        known: Callable[[], Collection[MacAddress]] = tuple,
     ) -> None:
         self._interface = interface
+        self._known = known
+        self._narrow = 0  # looks that are left of those with known machines alone
         self._delivered = delivered
         self._clock = clock
         self._at = address, network
@@ -95,7 +105,18 @@ class DhcpArrivals:
         self._fresh: _Look | None = None
         # The look, by its number and its time, that found last that something was delivered.
         self._heard: tuple[int, datetime] | None = None
+        # The newest look, by its number and its time, that could not be compared.
+        self._unclear: tuple[int, datetime] | None = None
         self.found: Unheard | None = None
+
+    @property
+    def unclear(self) -> str:
+        """Why nothing can be said of some machines now; empty where it can."""
+        if self._unclear is None or (self._number - self._unclear[0] > _LOOKS and not self._narrow):
+            return ""
+        alone = ": only what registered machines ask is" if self._narrow else ""
+        at = f"{self._unclear[1]:%Y-%m-%d %H:%M:%S}"
+        return f"more came in on {self._interface} than could be compared with what was delivered, the last time at {at}{alone}"
 
     async def run(self) -> NoReturn:
         """Look every few seconds, for ever; `found` is what came in and was not delivered."""
@@ -121,11 +142,14 @@ class DhcpArrivals:
         still wait in the socket.
         """
         came = [*_read(watching, self._at[0])]
+        is_crowded = len(came) >= _MOST
+        is_read = not is_crowded or _drop_rest(watching)
         self._number += 1
         heard, kept_out = self._delivered.take_heard(), self._delivered.kept_out
         # Beside what is delivered nothing can be said of some machines, where not all is known of what comes in, or is delivered.
-        if heard is None or kept_out != self._kept_out or (heard and len(came) >= _MOST):
+        if heard is None or kept_out != self._kept_out or (heard and not is_read):
             self._kept_out, self._missed, self._fresh, self._heard = kept_out, {}, None, None
+            self._unclear = self._number, self._clock()
             return None
         if heard:
             self._heard = self._number, self._clock()
@@ -133,11 +157,29 @@ class DhcpArrivals:
             self._missed.pop(mac, None)
         if self._fresh is not None:
             self._count(self._fresh, heard)
+        self._look_at_some(watching, is_crowded=bool(heard and is_crowded))
+        if heard and is_crowded:
+            # What is left unread may not come to the next look, by which time it would not be known that it was delivered.
+            self._fresh = None
+            return self._told()
         own = watching.getsockname()[4]
         questions = self._questions([each for each in came if each.source_mac != own])
         unheard = tuple(each for each in questions if each[MAC] not in heard)
         self._fresh = _Look(self._number, self._clock(), unheard) if unheard else None
         return self._told()
+
+    def _look_at_some(self, watching: socket.socket, *, is_crowded: bool) -> None:
+        """Have the kernel keep what unknown machines ask away from the looks that follow one that was crowded, and let it in again later."""
+        if is_crowded:
+            self._unclear = self._number, self._clock()
+            known = [each.octets for each in self._known()][:MAX_KNOWN]
+            if known and not self._narrow:
+                packet_filter.attach(watching, _program(*self._at, known))
+                self._narrow = _NARROW
+        elif self._narrow:
+            self._narrow -= 1
+            if not self._narrow:
+                packet_filter.attach(watching, _program(*self._at))
 
     def _count(self, look: _Look, heard: Collection[bytes]) -> None:
         for question in look.questions:
@@ -234,6 +276,16 @@ def _read(watching: socket.socket, own: IPv4Address) -> Iterator[UdpFrame]:
             yield frame
 
 
+def _drop_rest(watching: socket.socket) -> bool:
+    """Leave the frames unread that still wait; whether those were all."""
+    for _ in range(_MOST_LEFT):
+        try:
+            watching.recv(1, socket.MSG_DONTWAIT)
+        except BlockingIOError:
+            return True
+    return False
+
+
 def _watching(interface: str, address: IPv4Address, network: IPv4Network) -> socket.socket:
     frames = socket.socket(socket.AF_PACKET, socket.SOCK_RAW | socket.SOCK_CLOEXEC)
     try:
@@ -247,8 +299,13 @@ def _watching(interface: str, address: IPv4Address, network: IPv4Network) -> soc
     return frames
 
 
-def _program(address: IPv4Address, network: IPv4Network) -> list[tuple[int, int, int, int]]:
-    """Keeps whole IPv4 UDP for port 67 that is for this host, without options of IP."""
+def _program(
+    address: IPv4Address, network: IPv4Network, macs: Collection[bytes] = ()
+) -> list[tuple[int, int, int, int]]:
+    """Keeps whole IPv4 UDP for port 67 that is for this host, without options of IP; where there are `macs`, of these, and few others."""
+    *checks, keep, drop = packet_filter.whole_udp(SERVER_PORT, _LONGEST)
+    # Over the line that drops.
+    end = [(0x05, 0, 0, 1), drop, *program(macs, _BEFORE_UDP)] if macs else [keep, drop]
     return [
         (0x20, 0, 0, _PACKET_TYPE),
         (0x15, 14, 0, _OUTGOING),  # leaps are to the last line: drop
@@ -257,5 +314,6 @@ def _program(address: IPv4Address, network: IPv4Network) -> list[tuple[int, int,
         (0x15, 2, 0, int(EVERYBODY)),
         (0x15, 1, 0, int(address)),
         (0x15, 0, 9, int(network.broadcast_address)),
-        *packet_filter.whole_udp(SERVER_PORT, _LONGEST),
+        *checks,
+        *end,
     ]

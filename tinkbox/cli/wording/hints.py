@@ -12,7 +12,8 @@ def hint_of(stands: Document, workflow: str) -> str:
     machines = stands.get("machines", ())
     machine = machine_name(machines[0]) if len(machines) == 1 else ""
     service = stands.get("service", "")  # earlier releases do not tell it
-    return about(stands["hint"], workflow=short(workflow), machine=machine, service=service)
+    template = stands.get("template_name", "")  # nor this
+    return about(stands["hint"], workflow=short(workflow), machine=machine, service=service, template=template)
 
 
 def advice_of(stands: Document, workflow: str) -> str:

@@ -48,6 +48,8 @@ _NEXT: Final[Mapping[Stage, frozenset[Duty]]] = {
     Stage.LOADER: _ADDRESS | {Duty.HTTP},
     Stage.SCRIPT: _FILES,
     Stage.DISCOVERY: _FILES,
+    Stage.SUPPLIED: _ADDRESS | {Duty.HTTP},
+    Stage.OWN_BOOT: _ADDRESS | {Duty.HTTP},
     Stage.KERNEL: _FILES,
     Stage.RAMDISK: _BEGINS,
     Stage.FIRMWARE: _BEGINS,

@@ -24,7 +24,7 @@ from tinkbox.model.leases import GIVES_ADDRESSES, Claimant, Subnet
 from tinkbox.model.limits import Standing
 from tinkbox.model.notes import Retirement
 from tinkbox.model.sightings import Line, Sighting
-from tinkbox.model.vitals import TaggedQuestion, Vitals
+from tinkbox.model.vitals import StaticPort, TaggedQuestion, Vitals
 from tinkbox.model.workflow import State
 from tinkbox.wire.polling import ORDERS_SECONDS, SILENT_SECONDS
 
@@ -120,6 +120,8 @@ class Work:
     where it may be; `changed` that its template has another text by now than a retry runs, or empty.  `other_version` is that of the machine's worker, where it is not the appliance's.  `way` is how the machine reaches others,
     where a failed action may have missed them.  `engine_away` is since when the machine's engine does not answer its worker.  `gone` are services that were ready,
     and are not there any more.  `image` is that of the action.  `service` is the one that kept it from beginning, where it ended for that, on `service_host`.
+    `template` is what its template is called.  `idle` tells that the machine was seen last with its worker in touch, and was sent nowhere since, so
+    that the worker is to ask for what waits.
     """
 
     id: str
@@ -160,6 +162,8 @@ class Work:
     image: str = ""
     service: str = ""
     service_host: str = ""
+    template: str = ""
+    idle: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -176,12 +180,13 @@ class Lent:
 class NetworkQuestion:
     """The question for other DHCP servers that was asked last on all interfaces, when it began.
 
-    `answered` tells that one answered, `offered` that one offered an address.
+    `answered` tells that one answered, `offered` that one offered an address.  `booting` are the answers that say what to boot.
     """
 
     at: datetime
     answered: bool
     offered: bool
+    booting: tuple[Rival, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -268,8 +273,9 @@ class Case:
     the relay that the machine asks by answers ping, None where that was not asked.  `hosts` are the machines of ours whose MACs and
     addresses, by which they stand there, are among those that other servers, other appliances, holders of our address, claimants, those whom a limit
     holds back and hosts that were refused in its name show.  `tagged` are questions that came in for VLANs, of whichever machines.
-    `static_port` is the bridge of the appliance's host that has a static entry for the machine, and the port that this names.
+    `static_port` is the static entry that a bridge of the appliance's host has for the machine.
     `static_neighbour` is the machine's address, where the ARP table of that host has another MAC for it permanently, with the interface and this MAC.
+    `pushed_at` is when its hardware document was pushed or edited last, since which its boots are counted anew, None where that is not known.
     `barred` is why the machine's hardware document, with all its cards, keeps it from booting for the workflow that waits; empty: it does not.
     `addressed` is the machine that was seen last with an address of another server, and when, since that server does not answer our own
     question; None where there is none, and where addresses are ours to give.
@@ -319,8 +325,9 @@ class Case:
     faults: tuple["Fault", ...] = ()
     hosts: Mapping[str, KnownHost] = field(default_factory=dict)
     tagged: tuple[TaggedQuestion, ...] = ()
-    static_port: tuple[str, str] = ("", "")
+    static_port: StaticPort | None = None
     static_neighbour: tuple[IPv4Address, str, MacAddress] | None = None
+    pushed_at: datetime | None = None
     barred: str = ""
     addressed: tuple[MacAddress, datetime] | None = None
     own: frozenset[IPv4Address] = frozenset()
@@ -460,6 +467,11 @@ def number(seen: Sighting, fact: str) -> int | None:
 def moment(at: datetime) -> str:
     """A time as evidence has it, in UTC."""
     return f"{at:%Y-%m-%d %H:%M:%S}"
+
+
+def in_touch_anyway(heard: datetime) -> str:
+    """That the machine's worker was in touch beside what another host may have sent, as evidence."""
+    return f"{moment(heard)} its worker was in touch all the same: another host may have sent this in its name"
 
 
 def line(seen: Sighting) -> str:

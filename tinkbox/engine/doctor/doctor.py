@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Final
 
 from tinkbox.engine.doctor.blame import blamed, may_explain
-from tinkbox.engine.doctor.case import BOOTING, Case, Duty, Fault, Finding, moment
+from tinkbox.engine.doctor.case import BOOTING, Case, Duty, Fault, Finding, in_touch_anyway, moment
 from tinkbox.engine.doctor.rules.appliance import (
     address_missing,
     arp_silent,
@@ -216,7 +216,7 @@ RULES: Sequence[Rule] = (
     Rule("LeftOut", "an unknown machine for which discovery has no place", left_out),
     Rule("NotPermitted", "a known machine that may not boot now", not_permitted),
     Rule("OtherServer", "another DHCP server that gives addresses", other_server, of_boot=True),
-    Rule("OtherBootServer", "another server that says what to boot", other_boot_server),
+    Rule("OtherBootServer", "another server that says what to boot", other_boot_server, of_boot=True),
     Rule(
         "NobodyGivesAddresses",
         "modes proxy and off without another DHCP server",
@@ -335,7 +335,12 @@ RULES: Sequence[Rule] = (
         of_work=True,
         by_syslog=True,
     ),
-    Rule("SilentWorker", "a worker that fell silent while its action runs", silent_worker, of_work=True),
+    Rule(
+        "SilentWorker",
+        "a worker that fell silent while its action runs, or a workflow waits for it",
+        silent_worker,
+        of_work=True,
+    ),
     Rule(
         "MachineEngineAway",
         "a machine whose engine does not answer while its action runs",
@@ -552,11 +557,7 @@ def _beside_worker(case: Case, rule: Rule, found: Finding) -> Finding:
 
 def _doubted(found: Finding, heard: datetime | None) -> Finding:
     """The same as suspect at most, with when the worker was heard of `heard` all the same, if it was."""
-    evidence = (
-        [f"{moment(heard)} its worker was in touch all the same: another host may have sent this in its name"]
-        if heard is not None
-        else []
-    )
+    evidence = [in_touch_anyway(heard)] if heard is not None else []
     gravity = Gravity.SUSPECT if found.gravity is Gravity.FAULT else found.gravity
     return replace(found, gravity=gravity, evidence=(*found.evidence, *evidence))
 
@@ -601,7 +602,7 @@ def _diagnosis(case: Case, rule: Rule, name: str, told: Finding) -> Diagnosis:
         gravity=told.gravity,
         cause=told.cause,
         evidence=told.evidence,
-        remedy=about(told.remedy, machine=patient),
+        remedy=about(told.remedy, machine=patient, template=case.work.template if case.work and rule.of_work else ""),
         machine=case.mac or "",
         workflow=case.work.id if case.work else "",
         subject=told.subject,

@@ -57,7 +57,7 @@ from tinkbox.model.leases import GIVES_ADDRESSES, Claimant, Lease, Subnet
 from tinkbox.model.limits import Standing
 from tinkbox.model.sightings import Sighting
 from tinkbox.model.text import counted, machines_named, natural, one_line, quoted, shortened
-from tinkbox.model.vitals import Vitals
+from tinkbox.model.vitals import QUESTIONS_BY_MAC, Vitals
 from tinkbox.model.workflow import BEGUN, FINAL, State
 
 _log = logging.getLogger(__name__)
@@ -554,7 +554,7 @@ class Examiner:
                 _APPLIANCE,
                 *(["other DHCP servers"] if not unasked else []),
             ),
-            unexamined=(*_unasked(unasked), *self._unheard(macs), _REST),
+            unexamined=(*_unasked(unasked), *_uncompared(vitals), *self._unheard(macs), _REST),
             appliance=await self._of_appliance(rivals, vitals, found),
         )
 
@@ -582,6 +582,7 @@ class Examiner:
             ),
             unexamined=(
                 *_unasked(unasked),
+                *(_uncompared(vitals) if machines else ()),
                 *self._unheard(self._machines.known.macs_of([work.hardware_id])),
                 *_namesakes(key, others),
                 _REST,
@@ -705,7 +706,8 @@ class Examiner:
         self._heard = heard.rivals if heard.rivals or not heard.unasked else None
         offered = any(each.offered is not None for each in heard.rivals)
         if offered or not heard.unasked:
-            self._question = NetworkQuestion(at=begun, answered=bool(heard.rivals), offered=offered)
+            booting = tuple(each for each in heard.rivals if each.names_boot)
+            self._question = NetworkQuestion(at=begun, answered=bool(heard.rivals), offered=offered, booting=booting)
             self._unoffered = None if offered else self._unoffered or begun
         return self._heard, heard.unasked
 
@@ -843,6 +845,7 @@ class Examiner:
             interface=interface,
             ticket=known.ticket,
             waited_since=waited_for.get(hardware_id),
+            pushed_at=known.updated_at,
             heard_at=heard_at,
             barred=barred_reason(known.hardware, ticket=known.ticket),
             lent=self._lent(interface, mac),
@@ -946,6 +949,12 @@ def _namesakes(name: str, others: Sequence[tuple[str, State]]) -> tuple[tuple[st
         return ()
     named = some([f"{identity[:8]}, {state}" for identity, state in others])
     return ((f"{counted(len(others), 'other workflow')} called {quoted(name)}", f"only the newest is; {named}"),)
+
+
+def _uncompared(vitals: Vitals) -> tuple[tuple[str, str], ...]:
+    """That it is not known whether this host drops what a machine asks, with why; empty where it is."""
+    why = vitals.unexamined.get(QUESTIONS_BY_MAC, "")
+    return ((QUESTIONS_BY_MAC, why),) if why else ()
 
 
 def _unasked(why: str) -> tuple[tuple[str, str], ...]:

@@ -11,12 +11,13 @@ from typing import Final
 
 from tinkbox.engine.doctor.case import Case, Way, Work, of, text
 from tinkbox.engine.doctor.rules.document import misses_way, refused_at
-from tinkbox.engine.doctor.rules.network import declined_address, hears_nothing, unheard_relay
+from tinkbox.engine.doctor.rules.network import declined_address, hears_nothing, misses_transfers, unheard_relay
 from tinkbox.engine.doctor.rules.silence import silent_since
+from tinkbox.engine.timeline.sighting_rules import ended_at
 from tinkbox.engine.timeline.stalls import stalled
 from tinkbox.model.boot import Stage
 from tinkbox.model.hardware import Interface, MacAddress
-from tinkbox.model.vitals import Attachment, Vitals
+from tinkbox.model.vitals import Attachment, StaticPort, Vitals
 
 REMEMBERED: Final = timedelta(seconds=8)
 # A switch that dies silences hundreds: those beyond this wait for their turn, and count as not asked until then.
@@ -45,12 +46,21 @@ class _Silent:
     reached: bool
 
 
+@dataclass(frozen=True, slots=True)
+class _Unused:
+    """A static entry whose port is unused `since` then, as of when it was looked at last."""
+
+    entry: StaticPort
+    since: datetime
+    looked_at: datetime
+
+
 class Presence:
     """`ask` tells whether a machine answers at an address, `ask_anybody` whether anybody does, `ask_relay` whether a relay does.
 
     Each takes up to a second, and answers None where nobody can be asked.  `forwards` tells of an own address whether what comes in there for
-    others is passed on, and None of every other address.  `static_port` names the bridge of this host that has a static entry for a MAC,
-    and the port there; both are empty where none has.  `static_neighbour` tells of an address on which interface of this host an entry stands
+    others is passed on, and None of every other address.  `static_port` is the static entry that a bridge of this host has for a MAC;
+    None where none has.  `static_neighbour` tells of an address on which interface of this host an entry stands
     for it that no ARP changes, and the MAC in it; None where none does.  `listening_at` has the addresses at which a port is listened on that was asked for at
     an own address, and None of every other address.
     """
@@ -62,7 +72,7 @@ class Presence:
         ask_anybody: Callable[[IPv4Address], Awaitable[bool | None]],
         ask_relay: Callable[[IPv4Address], Awaitable[bool | None]],
         forwards: Callable[[IPv4Address], bool | None],
-        static_port: Callable[[MacAddress], tuple[str, str]],
+        static_port: Callable[[MacAddress], StaticPort | None],
         static_neighbour: Callable[[IPv4Address], tuple[str, MacAddress] | None],
         listening_at: Callable[[IPv4Address, int], frozenset[IPv4Address | IPv6Address] | None],
         clock: Callable[[], datetime],
@@ -79,6 +89,7 @@ class Presence:
         self._neighbours: dict[tuple[_Question, IPv4Address], tuple[datetime, bool | None]] = {}
         self._asking = 0
         self._silent: dict[MacAddress, _Silent] = {}
+        self._unused: dict[MacAddress, _Unused] = {}
 
     async def examined(self, case: Case, vitals: Vitals) -> Case:
         """The case of a machine with what else is seen of it, if its worker is silent; `vitals` are the appliance's."""
@@ -142,12 +153,28 @@ class Presence:
     def with_bridge(self, case: Case) -> Case:
         """The case of a machine that stands still and seems to hear nothing, with where this host and its bridges send what is for it."""
         mac = case.mac
-        if mac is None or not hears_nothing(case):
+        unheard = hears_nothing(case)
+        if mac is None or not (unheard or misses_transfers(case)):
             return case
         stands = bool(stalled(case.last[-1], case.now))
-        if stands or case.last[-1].stage is Stage.LOADER_FAILED:
+        if stands or misses_transfers(case):
             case = replace(case, static_neighbour=self._other_neighbour(mac, _address(case)))
-        return replace(case, static_port=self._static_port(mac)) if stands else case
+        return replace(case, static_port=self._static_entry(mac, case)) if stands and unheard else case
+
+    def _static_entry(self, mac: MacAddress, case: Case) -> StaticPort | None:
+        """A bridge's static entry for a machine; its port is said to be unused where the machine was heard while nothing came in there.
+
+        The port may be newer than what was heard of the machine before.
+        """
+        entry, before = self._static_port(mac), self._unused.pop(mac, None)
+        if entry is None or not entry.unused:
+            return entry
+        if before is None or before.entry != entry or not timedelta() <= case.now - before.looked_at < LOOKED_AT_WITHIN:
+            before = _Unused(entry, since=case.now, looked_at=case.now)
+        if len(self._unused) >= KEPT:
+            self._unused.clear()
+        self._unused[mac] = replace(before, looked_at=case.now)
+        return entry if max(map(ended_at, case.last)) > before.since else replace(entry, unused="")
 
     def _other_neighbour(
         self, mac: MacAddress, address: IPv4Address | None

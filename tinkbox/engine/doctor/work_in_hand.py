@@ -22,6 +22,7 @@ from tinkbox.engine.workflows.missing_images import missing_images
 from tinkbox.engine.workflows.retries import changed_since, create_command, overtaken_on
 from tinkbox.engine.workflows.workflows import find_workflow
 from tinkbox.model import keys
+from tinkbox.model.boot import Stage
 from tinkbox.model.conditions import explanation
 from tinkbox.model.hardware import MacAddress, called
 from tinkbox.model.images.standing import StandingOf
@@ -30,6 +31,7 @@ from tinkbox.model.services import APPLIANCE, Phase, PlannedService, ServiceStat
 from tinkbox.model.text import quoted
 from tinkbox.model.workflow import FINAL, ActionStatus, ListedWorkflow, State, WorkflowHead, full_name
 from tinkbox.store.database import Store, Tables
+from tinkbox.wire.polling import POLL_SECONDS
 
 AT_ONCE: Final = 50  # workflows that are read in one question, and machines between two turns of the loop
 TAIL: Final = 2
@@ -254,6 +256,7 @@ class WorkInHand:
         work = Work(
             id=flow.id,
             name=flow.name,
+            template=flow.template_name,
             state=flow.state,
             created_at=flow.created_at,
             before=(before[0],) if before else (),
@@ -280,6 +283,8 @@ class WorkInHand:
                 called=called(machine.hardware),
                 parked=machine.parked,
                 contact=machine.last_contact,
+                idle=self._is_idle(machine),
+                polls=timedelta(seconds=POLL_SECONDS) if work.action_state is State.PENDING else work.polls,
                 engine_away=self._machines.progress.engine_away_since(machine.hardware.id),
                 other_version=version
                 if (version := self._machines.progress.worker_version(machine.hardware.id)) != __version__
@@ -301,6 +306,12 @@ class WorkInHand:
             )
             work = replace(work, waits=waits)
         return work
+
+    def _is_idle(self, machine: MachineStatus) -> bool:
+        """Whether a machine was seen last with its worker in touch, and nothing keeps or sent it away from that since."""
+        record = self._machines.known.get(machine.hardware.id)
+        goes = record is None or bool(record.leaving)
+        return machine.stage is Stage.WORKER and not (goes or machine.retired or machine.parked)
 
     async def _machine(self, hardware_id: str) -> MachineStatus | None:
         return await self._machines.get(hardware_id) if self._machines.known.has(hardware_id) else None

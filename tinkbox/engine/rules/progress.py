@@ -77,8 +77,6 @@ def first_to_retry(workflow: Workflow, name: str | None) -> int:
     """
     if workflow.state not in FINAL:
         raise Conflict(f"workflow {workflow.id} is {workflow.state}: only one that is over can be retried")
-    if workflow.state is State.SUCCESS:
-        raise Conflict(f"workflow {workflow.id} succeeded: to run it once more create a new one")
     undone = next((each.action for each in workflow.actions if each.state not in DONE), None)
     if name is None:
         if undone is None:

@@ -165,9 +165,13 @@ class Templates:
     def take_in(self, tables: Tables, template_id: str, namespace: str, name: str, data: str) -> Template:
         """Store the checked text of a document, in place of the template of this id; empty: it is new."""
         (stored,) = tables.templates.having(template_id) or [self._new(namespace, name, data)]
-        template = replace(stored, namespace=namespace, data=data, updated_at=self._clock())
+        template = self._changed(stored, replace(stored, namespace=namespace, data=data))
         tables.templates.put(template)
         return template
+
+    def _changed(self, old: Template, new: Template) -> Template:
+        """The new one as updated now; the same once more is no change."""
+        return replace(new, updated_at=self._clock()) if new != old else old
 
     async def label(self, key: str, change: LabelChange) -> str:
         """Change a stored template's labels; returns its id.  Raises Invalid for too many."""
@@ -214,16 +218,11 @@ class Templates:
         if name is not None:
             check_template_name(name)
         ignored = await self._check(data, who, placed, strict=strict) if data is not None else ()
-        now = self._clock()
 
         def use_case(tables: Tables) -> StoredTemplate:
             old = _stored(tables, key)
-            new = replace(
-                old,
-                name=old.name if name is None else name,
-                data=old.data if data is None else data,
-                updated_at=now,
-            )
+            wanted = replace(old, name=old.name if name is None else name, data=old.data if data is None else data)
+            new = self._changed(old, wanted)
             if new.name != old.name:
                 _refuse_taken(new, _sharing_document(tables, new))
             needing = _rule_sets_with(tables, old)

@@ -9,7 +9,7 @@ from tinkbox.engine.timeline.stalls import MOVED
 from tinkbox.model.boot import Asker, Stage
 from tinkbox.model.command_lines import not_ours
 from tinkbox.model.hardware import MacAddress
-from tinkbox.model.sightings import Fact, Note, Sighting
+from tinkbox.model.sightings import SENT_ALONE, Fact, Note, Sighting
 from tinkbox.model.text import one_line
 
 MAX_DETAIL = 500
@@ -46,8 +46,11 @@ _ROUNDS = (
     Stage.OSIE_TROUBLE,
     Stage.DISK_BOOTED,
 )
-# By which two machines with one MAC are told apart: what only repeats says the same of these.
-_TOLD_APART_BY = ("uuid", "relay", "circuit")
+# What only repeats says the same of these: two machines with one MAC are told apart by them, and what was sent to all from what was sent to one alone.
+_TOLD_APART_BY: Mapping[Stage, tuple[str, ...]] = {
+    Stage.DISCOVER: ("uuid", "relay", "circuit"),
+    Stage.OFFERED: (SENT_ALONE,),
+}
 # So many of a boot; whoever invents more is noted as one of these.
 MOST_TOLD_APART = 6
 # Where a machine was told to ask again and again, for hours maybe.
@@ -192,7 +195,7 @@ def repeated(boot: Sequence[Entry], seen: Note | Sighting, at: datetime) -> Entr
         if known.stage not in _ROUNDS:
             break
         if known.stage is stage and known.detail == detail:
-            if stage is Stage.DISCOVER and not _is_of_one(known.first.facts, seen.facts):
+            if not _is_of_one(stage, known.first.facts, seen.facts):
                 another = another or known
                 continue
             lately = at - known.ended <= REPEATED_WITHIN
@@ -202,9 +205,9 @@ def repeated(boot: Sequence[Entry], seen: Note | Sighting, at: datetime) -> Entr
     return another if sum(each.stage is stage for each in boot) >= MOST_TOLD_APART else None
 
 
-def _is_of_one(known: Mapping[str, Fact], facts: Mapping[str, Fact]) -> bool:
-    """Whether one machine, at one switch port, told both."""
-    return all(_fact(facts.get(each, "")) == known.get(each, "") for each in _TOLD_APART_BY)
+def _is_of_one(stage: Stage, known: Mapping[str, Fact], facts: Mapping[str, Fact]) -> bool:
+    """Whether one machine, at one switch port, told both, or both were sent in the same way."""
+    return all(_fact(facts.get(each, "")) == known.get(each, "") for each in _TOLD_APART_BY.get(stage, ()))
 
 
 def ended_at(sighting: Sighting) -> datetime:

@@ -19,6 +19,7 @@ from tinkbox.engine.timeline.stalls import PATIENCE, stalled
 from tinkbox.engine.views.overview import disk_line, machine_line, stranger_lines
 from tinkbox.engine.wakeups import Wakeups
 from tinkbox.engine.workflows.journals import LostWork, untold, waiting
+from tinkbox.engine.workflows.retries import changed_since
 from tinkbox.model.actions.progress import Progress
 from tinkbox.model.conditions import explanation
 from tinkbox.model.diagnosis import Diagnosis, Gravity
@@ -87,7 +88,7 @@ class _Found:
     """What the store says now: of which `machines` (None: of all) which workflow is `shown`, and which of these changed.
 
     `sequence` is how far the events go, `stored` how many workflows there are, `in_rollouts` in which rollout machines wait and
-    whether that is paused, `templates` are the names of templates by their ids.
+    whether that is paused, `templates` are as in `MachineWorkTable.templates`.
     """
 
     sequence: int
@@ -98,7 +99,7 @@ class _Found:
     untold: Mapping[str, LostWork]
     waiting: Mapping[str, Sequence[LostWork]]
     in_rollouts: Mapping[str, tuple[str, bool]]
-    templates: Mapping[str, str]
+    templates: Mapping[str, tuple[str, str]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,7 +162,7 @@ class StatusChanges:
         self._untold: Mapping[str, LostWork] = {}
         self._waiting: Mapping[str, Sequence[LostWork]] = {}
         self._in_rollouts: Mapping[str, tuple[str, bool]] = {}
-        self._templates: Mapping[str, str] = {}
+        self._templates: Mapping[str, tuple[str, str]] = {}
         self._sent: _Sent | None = None
 
     async def run(self) -> None:
@@ -276,9 +277,9 @@ class StatusChanges:
                 self._touched.add(machine)
         wanted = set(self._shown.values()) - {""}
         # No event tells of templates.
-        renamed = {template for template, _ in self._templates.items() ^ found.templates.items()}
-        called_else = {workflow for workflow, work in self._work.items() if work.template in renamed}
-        again = sorted(wanted & (set(found.changed) | called_else) | wanted - self._work.keys())
+        other = {template for template, _ in self._templates.items() ^ found.templates.items()}
+        of_others = {workflow for workflow, work in self._work.items() if work.template in other}
+        again = sorted(wanted & (set(found.changed) | of_others) | wanted - self._work.keys())
         changed = set(again)
         self._touched |= {machine for machine, workflow in self._shown.items() if workflow in changed}
         for workflow in self._work.keys() - wanted:
@@ -521,6 +522,8 @@ def _work_line(tables: Tables, workflow: ListedWorkflow, services: Sequence[Serv
         run=workflow.run,
         since=workflow.updated_at,
         awaited=tuple(each.service.spec.name for each in services if each.ready_at is None),
+        template_changed=workflow.state in (State.FAILED, State.TIMEOUT)
+        and changed_since(tables, workflow, None) != "",
     )
     if current is None:
         return line

@@ -9,6 +9,7 @@ from typing import Final
 from tinkbox.engine.machines.replacement import claims
 from tinkbox.engine.rules.first_boot import concluded
 from tinkbox.engine.rules.transitions import ACTION, WORKFLOW, Happening, advance
+from tinkbox.engine.templates.built_in import catalogue
 from tinkbox.engine.workflows.beginnings import begin_attempt
 from tinkbox.engine.workflows.endings import end_first_boot
 from tinkbox.engine.workflows.image_digests import DigestOf, pin_again
@@ -93,12 +94,38 @@ def overtaken(tables: Tables, workflow: Workflow) -> str:
 
 
 def changed_since(tables: Tables, workflow: WorkflowHead, machine: Hardware | None) -> str:
-    """That a workflow's template has another text than the one that a retry runs, and the way to that; empty: it has not."""
-    for template in tables.templates.listed(workflow.template_id):
+    """That a workflow's template has another text than the one that a retry runs, or is gone, and the way to that; empty: it has not."""
+    templates = tables.templates.listed(workflow.template_id)
+    if not templates and workflow.template_id not in catalogue():
+        return (
+            f"template {quoted(workflow.template_name)} was deleted since: a retry runs the text of before all the same"
+        )
+    for template in templates:
         if template.updated_at > workflow.created_at:
             again = create_command(template.name, workflow.devices, machine)
             return f"template {quoted(template.name)} was changed since: a retry runs the text of before; `{again}` makes a workflow of the new one"
     return ""
+
+
+def way_to_change(tables: Tables, workflow: WorkflowHead, machine: Hardware | None) -> str:
+    """What a person types who changes the template of a workflow that failed; empty where it did not, or no stored one is to be changed."""
+    if workflow.state not in (State.FAILED, State.TIMEOUT):
+        return ""
+    for template in tables.templates.listed(workflow.template_id):
+        again = create_command(template.name, workflow.devices, machine)
+        return (
+            f"if the template is to blame: `tinkbox template update {quote(template.name)} -f FILE`, then `{again}` runs the new text; a retry "
+            "keeps the old one"
+        )
+    return ""
+
+
+def refuse_succeeded(tables: Tables, workflow: Workflow) -> None:
+    """Raise Conflict, which says what to type instead, where a workflow succeeded."""
+    if workflow.state is State.SUCCESS:
+        machine = next((each.hardware for each in tables.hardware.some(workflow.workers())), None)
+        again = create_command(workflow.template_name, workflow.devices, machine)
+        raise Conflict(f"workflow {workflow.id} succeeded: `{again}` makes a new one, to run it once more")
 
 
 def create_command(template: str, devices: Devices, machine: Hardware | None) -> str:

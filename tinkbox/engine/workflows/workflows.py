@@ -33,7 +33,9 @@ from tinkbox.engine.workflows.retries import (
     refuse_departed,
     refuse_in_turn,
     refuse_overtaken,
+    refuse_succeeded,
     take_up_again,
+    way_to_change,
 )
 from tinkbox.engine.workflows.stopping import being_stopped, end_unconfirmed, ends_by_itself, way_out
 from tinkbox.model import history, keys, machine_keys
@@ -55,7 +57,7 @@ from tinkbox.model.services import Phase, ServiceStatus, Standing
 from tinkbox.model.sizes import show_size
 from tinkbox.model.template import MAX_NAME, MAX_TEXT
 from tinkbox.model.text import quoted
-from tinkbox.model.workflow import FINAL, Event, ListedWorkflow, PlannedAction, State, Workflow
+from tinkbox.model.workflow import FINAL, Event, ListedWorkflow, PlannedAction, State, Workflow, WorkflowHead
 from tinkbox.store.database import Store, Tables, UseCase
 from tinkbox.store.ephemeral_data import DataVersion
 from tinkbox.store.output import Piece
@@ -478,6 +480,7 @@ class Workflows:
                     f"workflow {workflow.id} went on after it ended here: {summary(later[0].history.entries)}; decide about that "
                     f"first: {later[0].hint}"
                 )
+            refuse_succeeded(tables, workflow)
             if workflow.state in FINAL and first is None:  # what a rollout takes up is what its machines wait for
                 refuse_in_turn(tables, workflow)
             if workflow.state in FINAL:
@@ -514,12 +517,21 @@ class Workflows:
 
     async def template_changed(self, workflow: Workflow) -> str:
         """That `retry` runs an older text than the template has by now, and the way to that; empty: it does not, or ended well."""
+        return await self._of_template(workflow, changed_since)
+
+    async def way_to_change(self, workflow: Workflow) -> str:
+        """What a person types where the template is to blame for a failure; empty: it did not fail, or no stored one is to be changed."""
+        return await self._of_template(workflow, way_to_change)
+
+    async def _of_template(
+        self, workflow: Workflow, told: Callable[[Tables, WorkflowHead, Hardware | None], str]
+    ) -> str:
         if workflow.state is State.SUCCESS:
             return ""
 
         def question(tables: Tables) -> str:
             machine = next((each.hardware for each in tables.hardware.some(workflow.workers())), None)
-            return changed_since(tables, workflow, machine)
+            return told(tables, workflow, machine)
 
         return await self._store.read(question)
 

@@ -33,7 +33,7 @@ from tinkbox.registry.blobs.folders import UNREADABLE, Folders
 from tinkbox.registry.blobs.promises import Promises
 from tinkbox.registry.blobs.room import Room
 from tinkbox.registry.blobs.verified import Verified
-from tinkbox.unwritable import file_size_limit, unwritable, why_unwritable
+from tinkbox.unwritable import Unwritable, file_size_limit, unwritable, why_unwritable
 
 PIECE = 1 << 20
 TO_THE_MINUTE: Final = "%Y-%m-%d %H:%M UTC"
@@ -48,7 +48,7 @@ def _no_matter(*_: object) -> None:
 
 
 @contextmanager
-def writing(folder: Path, note: Callable[[Unavailable, WriteFault], None] = _no_matter) -> Iterator[None]:
+def writing(folder: Path, note: Callable[[Unavailable, Unwritable], None] = _no_matter) -> Iterator[None]:
     """Turns a full disk of the registry's folder into Full, and one that takes nothing into Unavailable; `note` hears of these."""
     try:
         yield
@@ -56,23 +56,30 @@ def writing(folder: Path, note: Callable[[Unavailable, WriteFault], None] = _no_
         refusal = _not_written(error, folder)
         if refusal is None:
             raise
-        note(refusal, _fault(error, folder))
+        note(refusal, _what_refused(error, folder))
         raise refusal from None
 
 
-def _fault(error: OSError, folder: Path) -> WriteFault:
+def _what_refused(error: OSError, folder: Path) -> Unwritable:
+    seen = unwritable(folder, *_named(error))
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return WriteFault.FULL
+        return seen._replace(fault=WriteFault.FULL)
     if error.errno == errno.EROFS:
-        return WriteFault.READ_ONLY
-    return WriteFault.FAILING if error.errno == errno.EIO else unwritable(folder).fault
+        return seen._replace(fault=WriteFault.READ_ONLY)
+    return seen._replace(fault=WriteFault.FAILING) if error.errno == errno.EIO else seen
+
+
+def _named(error: OSError) -> tuple[Path, ...]:
+    """The file that an error is of; of one that is renamed, its new place."""
+    named = error.filename2 or error.filename
+    return (Path(os.fsdecode(named)),) if named and not isinstance(named, int) else ()
 
 
 def _not_written(error: OSError, folder: Path) -> Unavailable | None:
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         seen = why_unwritable(folder) or "delete images or make room"
         return Full(f"the registry's disk is full ({error.strerror}): {seen}, then try again")
-    named = error.filename2 or error.filename  # of a file that is renamed, its new place
+    named = error.filename2 or error.filename
     if error.errno == errno.ENOENT and named:
         return Unavailable(
             f"the registry cannot write {named}: its folder is gone: put it back from where it was moved to, or from a backup"
@@ -80,7 +87,7 @@ def _not_written(error: OSError, folder: Path) -> Unavailable | None:
     if error.errno not in _NOT_WRITTEN:
         return None
     place = f" {named}" if named else ""
-    seen = why_unwritable(folder, *([Path(os.fsdecode(named))] if named and not isinstance(named, int) else ()))
+    seen = why_unwritable(folder, *_named(error))
     way_out = seen or "see that its disk is sound and writable, and that its folder belongs to tinkbox's user"
     return Unavailable(f"the registry cannot write{place} ({error.strerror}): {way_out}")
 
@@ -689,9 +696,9 @@ class Blobs:
         with self._writing():
             sync_folder(folder)
 
-    def _note_unwritten(self, refusal: Unavailable, fault: WriteFault) -> None:
+    def _note_unwritten(self, refusal: Unavailable, why: Unwritable) -> None:
         takes_again = partial(asyncio.to_thread, has_room, self._incoming)
-        self._refused_writes.refuse(Unwritten.REGISTRY, str(refusal), takes_again, fault=fault)
+        self._refused_writes.refuse(Unwritten.REGISTRY, str(refusal), takes_again, fault=why.fault, way_out=why.text)
 
     def _note_full(self, full: Full, wanted: int) -> None:
         """Note that so many bytes, at least, would be too many; that is over with the next blob that comes."""

@@ -32,7 +32,8 @@ class WorkLine:
     about to be carried out.  `attempt` counts the tries at the action, of `attempts` that there may be.  `leaving` tells
     that the machine goes away by intention, `elsewhere` is the other machine that the action is for, `awaited` are
     services that must be ready before it begins.  `run` and `hold` tell this run of the workflow and this hold from all others,
-    `service` is the one that kept the workflow from beginning; appliances of before do not tell these three.
+    `service` is the one that kept the workflow from beginning, `template_changed` tells of one that ended badly that its template was
+    changed or deleted since, so that a retry runs an older text; appliances of before do not tell these four.
     """
 
     id: str
@@ -61,6 +62,7 @@ class WorkLine:
     run: int = 0
     hold: str = ""
     service: str = ""
+    template_changed: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

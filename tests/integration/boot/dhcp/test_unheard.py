@@ -54,10 +54,16 @@ class Lab:
         self._machine = machine
         self._sure = sure
         self.kept_out = 0
+        self.known: list[MacAddress] = []
         self._now = NOW
         self._asked = 0
         self._arrivals = DhcpArrivals(
-            "lab", IPv4Address("172.30.0.1"), IPv4Network("172.30.0.0/24"), self, lambda: self._now
+            "lab",
+            IPv4Address("172.30.0.1"),
+            IPv4Network("172.30.0.0/24"),
+            self,
+            lambda: self._now,
+            lambda: self.known,
         )
         self._counting = self._arrivals.watching()
 
@@ -100,6 +106,9 @@ class Lab:
     def found(self, after: timedelta = timedelta(seconds=3)) -> Unheard | None:
         self._now += after
         return self._arrivals.look(self._counting)
+
+    def unclear(self) -> str:
+        return self._arrivals.unclear
 
     def look(self) -> int:
         """How many are missed."""
@@ -332,3 +341,44 @@ def test_nothing_is_told_of_some_while_not_all_of_what_comes_in_is_known(monkeyp
         for number in range(6):
             made.sends(asked_by(SHUT_OUT, number), asked_by(HEARD, number), asked_by(HEARD, number))
             assert made.found() is None
+
+
+def test_that_more_comes_in_than_can_be_compared_is_said_until_it_can_be_again() -> None:
+    with lab() as made:
+        made.asks(1)
+        made.found()
+        assert made.unclear() == ""
+        made.kept_out += 1
+        made.found()
+        assert (
+            made.unclear()
+            == "more came in on lab than could be compared with what was delivered, the last time at 2026-11-29 12:00:06"
+        )
+        for _ in range(3):
+            made.found()
+        assert made.unclear() == ""
+
+
+def test_a_known_machine_that_is_dropped_is_told_beside_more_than_can_be_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tinkbox.boot.dhcp.unheard._MOST", 8)
+    with lab() as made:
+        made.known = [SHUT_OUT, HEARD]
+        run(*made.appliance.command("iptables", "-A", *OF_ONE))
+        asked = 100
+        for number in range(7):
+            flood = [
+                asked_by(MacAddress.from_bytes(b"\x02\x99" + each.to_bytes(4, "big")), 1)
+                for each in range(asked, asked + 40)
+            ]
+            asked += 40
+            made.sends(*flood[:20], asked_by(SHUT_OUT, number), asked_by(HEARD, number), *flood[20:])
+            told = made.found()
+        assert told is not None
+        assert ({*told.macs}, told.others_at is not None) == ({SHUT_OUT}, True)
+        assert made.unclear().endswith(": only what registered machines ask is")
+        run(*made.appliance.command("iptables", "-D", *OF_ONE))
+        made.sends(asked_by(SHUT_OUT, 10))
+        assert [made.look() for _ in range(4)] == [0] * 4
+        for _ in range(30):
+            made.found()
+        assert made.unclear() == ""

@@ -32,7 +32,7 @@ from tinkbox.model.journal import Seen as JournalSeen
 from tinkbox.model.leases import Subnet
 from tinkbox.model.limits import EXAMINATIONS, Ledger
 from tinkbox.model.sightings import Sighting
-from tinkbox.model.vitals import Attachment, TaggedQuestion, Unheard, Vitals
+from tinkbox.model.vitals import QUESTIONS_BY_MAC, Attachment, TaggedQuestion, Unheard, Vitals
 from tinkbox.wire.messages.journal import History
 from tinkbox.wire.syslog import Message, Severity
 
@@ -736,3 +736,17 @@ async def test_rounds_count_all_unknown_machines_as_an_examination_does_for_a_da
     anew = sorted((each.machine, each.rule) for each in await examiner.round())
     assert anew == sorted(await world.rules())
     assert len(anew) == 6
+
+
+async def test_questions_by_mac_that_cannot_be_compared_are_named_as_not_examined(world: World) -> None:
+    await world.box.machine(1)
+    flow = await world.box.workflow()
+    why = "more came in on lab than could be compared"
+    for unexamined in ({}, {QUESTIONS_BY_MAC: why}):
+        world.measured = replace(world.measured, unexamined=unexamined)
+        for each in (
+            await world.examiner.examine(),
+            await world.examiner.examine("machine-1"),
+            await world.examiner.examine_workflow(flow),
+        ):
+            assert ((QUESTIONS_BY_MAC, why) in each.unexamined) is bool(unexamined)

@@ -27,6 +27,7 @@ from tinkbox.model.session import TicketRefusal
 from tinkbox.model.vitals import Vitals
 from tinkbox.model.workflow import State
 from tinkbox.wire.messages.worker import Hello
+from tinkbox.wire.polling import POLL_SECONDS
 from tinkbox.wire.syslog import Message, Severity
 
 SERVED = (
@@ -675,3 +676,33 @@ async def test_a_deadline_has_no_diagnosis_of_before_its_action_began(world: Wor
     await box.deadlines.look()
     (ended,) = [each for each in await box.workflows.events(flow) if each.kind == "workflow.timeout"]
     assert "diagnosis" not in ended.data
+
+
+async def test_an_idle_worker_that_ended_is_told_once_a_workflow_waits_for_its_machine(world: World) -> None:
+    box, worker = world.box, await world.box.machine(1)
+    await box.session(worker)
+    assert await box.offer(worker) is None
+    box.clock.forward(240)
+    examiner = world.examiner
+    assert await examiner.round() == (), "no workflow waits for it"
+    flow = await box.workflow()
+    assert [(each.rule, each.gravity, each.leads) for each in await examiner.round()] == [
+        ("SilentWorker", Gravity.SUSPECT, True)
+    ]
+    assert await told(world, flow) == [("SilentWorker", Gravity.SUSPECT)]
+    assert [each.rule for each in (await examiner.examine("machine-1")).diagnoses] == ["SilentWorker"]
+    world.asks(mac(1))
+    assert "SilentWorker" not in {each.rule for each in await examiner.round()}, "it boots"
+    assert await box.offer(worker, "boot-2") is not None
+    assert "SilentWorker" not in {each.rule for each in await examiner.round()}
+
+
+async def test_an_idle_worker_asks_seldom_and_is_no_silent_one(world: World) -> None:
+    box, worker = world.box, await world.box.machine(1)
+    await box.session(worker)
+    assert await box.offer(worker) is None
+    flow = await box.workflow()
+    box.clock.forward(POLL_SECONDS + 5)
+    assert await told(world, flow) == [("Waiting", Gravity.HARMLESS)]
+    box.clock.forward(10)
+    assert await told(world, flow) == [("SilentWorker", Gravity.SUSPECT)]

@@ -113,6 +113,14 @@ async def test_an_update_keeps_what_is_not_said_and_tells_when(box: Appliance) -
     assert (changed.updated_at - changed.created_at).total_seconds() == 5
 
 
+async def test_an_update_with_the_same_text_is_no_change(box: Appliance) -> None:
+    identity = await box.templates.create("hello", HELLO)
+    box.clock.forward(5)
+    await box.templates.update("hello", name="hello", data=HELLO)
+    same = await box.templates.get(identity)
+    assert same.updated_at == same.created_at
+
+
 async def test_a_deleted_template_leaves_its_workflows_whole(box: Appliance) -> None:
     await box.machine(1)
     template = await box.templates.create("hello", HELLO)

@@ -116,6 +116,25 @@ async def test_a_line_has_the_action_its_place_and_the_reason(box: Appliance) ->
     assert (view.work(1).state, view.work(1).reason) == (State.PENDING, "")
 
 
+async def test_a_line_of_what_failed_tells_when_its_template_was_changed_or_deleted(box: Appliance) -> None:
+    view = Looking(box)
+    worker = await box.machine(1)
+    await box.workflow(HELLO)
+    offer = await box.offer(worker)
+    assert offer is not None
+    await box.report(worker, offer, State.FAILED)
+    await view.look()
+    name = view.work(1).template
+    assert not view.work(1).template_changed
+    box.clock.forward(1)
+    await box.templates.update(name, data=HELLO.replace("timeout: 60", "timeout: 90"))
+    assert await view.look() == ["machine-1"]
+    assert view.work(1).template_changed
+    await box.templates.delete(name)
+    await view.look()
+    assert view.work(1).template_changed
+
+
 async def test_what_is_under_way_comes_before_what_waits_and_that_before_what_is_over(box: Appliance) -> None:
     view = Looking(box)
     worker = await box.machine(1)

@@ -2,6 +2,8 @@
 
 import asyncio
 import json
+import re
+from dataclasses import replace
 
 import pytest
 
@@ -331,6 +333,10 @@ async def test_retry_of_a_workflow_whose_template_was_changed_since_is_told_with
     await box.report(worker, failed, State.FAILED)
     old = await box.workflows.get(failed.workflow_id)
     assert await box.workflows.template_changed(old) == ""
+    assert await box.workflows.way_to_change(old) == (
+        f"if the template is to blame: `tinkbox template update {old.template_name} -f FILE`, then `tinkbox workflow create -t {old.template_name} "
+        "machine-1` runs the new text; a retry keeps the old one"
+    )
     box.clock.forward(1)
     template = await box.templates.get(old.template_name)
     await box.templates.update(old.template_name, data=template.data.replace("timeout: 60", "timeout: 90"))
@@ -343,6 +349,20 @@ async def test_retry_of_a_workflow_whose_template_was_changed_since_is_told_with
     assert await box.workflows.template_changed(await box.workflows.get(failed.workflow_id)) == changed
     again = await box.workflow(template.data)
     assert await box.workflows.template_changed(await box.workflows.get(again)) == ""
+
+
+async def test_a_deleted_template_is_told_and_one_of_the_program_is_no_deleted_one(box: Appliance) -> None:
+    worker, failed = await begun(box)
+    await box.report(worker, failed, State.FAILED)
+    old = await box.workflows.get(failed.workflow_id)
+    await box.templates.delete(old.template_name)
+    deleted = f"template '{old.template_name}' was deleted since: a retry runs the text of before all the same"
+    assert await box.workflows.template_changed(old) == deleted
+    assert await box.workflows.way_to_change(old) == ""
+    of_the_program = replace(old, template_id="install", template_name="install")
+    assert await box.workflows.template_changed(of_the_program) == ""
+    assert await box.workflows.way_to_change(of_the_program) == ""
+    assert await box.workflows.retry(failed.workflow_id) == failed.workflow_id
 
 
 @pytest.mark.parametrize(
@@ -430,7 +450,9 @@ async def test_what_another_workflow_that_never_began_waited_for_does_not_count(
 async def test_a_succeeded_workflow_is_not_retried(box: Appliance) -> None:
     worker, offer = await begun(box)
     await box.finish(worker)
-    with pytest.raises(Conflict, match="create a new one"):
+    name = (await box.workflows.get(offer.workflow_id)).template_name
+    anew = f"`tinkbox workflow create -t {name} machine-1` makes a new one, to run it once more"
+    with pytest.raises(Conflict, match=re.escape(anew)):
         await box.workflows.retry(offer.workflow_id)
 
 

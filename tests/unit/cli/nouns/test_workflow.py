@@ -25,12 +25,13 @@ from tests.unit.cli.documents import (
     WORKFLOW_ID,
     event,
 )
-from tinkbox.cli import connection
+from tinkbox.cli import called_as, connection
 from tinkbox.cli.nouns.workflow import state
 from tinkbox.cli.output import formats, printable
 from tinkbox.client.operator.quick_connection import QuickConnection
 from tinkbox.model.reasons import Reason
 from tinkbox.model.workflow import State
+from tinkbox.wire.messages.named_machines import machine_name
 
 Tinkbox = Callable[..., Printed]
 
@@ -403,6 +404,25 @@ def test_output_is_offered_where_something_was_printed_and_nowhere_else(
         assert ("workflow logs" in tinkbox("workflow", "state", WORKFLOW_ID).out) is offered
 
 
+WAY = "if the template is to blame: `tinkbox template update os -f FILE`, then `tinkbox workflow create -t os vm1` runs the new text"
+
+
+def test_way_to_another_text_is_told_once_with_its_whole_command(
+    tinkbox: Tinkbox, workflows: FakeAppliance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    missing = {**FAILED, "reason": "NoSuchDisk", "message": "there is no /dev/vdz", "hint": Reason.NO_SUCH_DISK.hint}
+    workflows.answers[f"GET /v1/workflows/{WORKFLOW_ID}/state"] = missing
+    of_before = tinkbox("workflow", "state", WORKFLOW_ID).out
+    machine = machine_name(MACHINE_NAMED)
+    assert f"(`tinkbox workflow create -t {FAILED['template_name']} {machine}`)" in of_before
+    for module in (connection, state):
+        monkeypatch.setattr(module, "called_as", lambda _: "tinkbox --data /a")
+    workflows.answers[f"GET /v1/workflows/{WORKFLOW_ID}/state"] = {**missing, "way_to_change": WAY}
+    told = tinkbox("workflow", "state", WORKFLOW_ID).out
+    assert told.splitlines()[-1].strip() == WAY.replace("`tinkbox", "`tinkbox --data /a")
+    assert told.count("workflow create") == 1
+
+
 CHANGED = "template 'os' was changed since: a retry runs the text of before; `tinkbox workflow create -t os vm1` makes a workflow of the new one"
 
 
@@ -414,6 +434,14 @@ def test_changed_template_is_told_beside_a_retry(tinkbox: Tinkbox, workflows: Fa
     workflows.answers[f"POST /v1/workflows/{WORKFLOW_ID}/retry"] = {"id": WORKFLOW_ID, "template_changed": CHANGED}
     retried = tinkbox("workflow", "retry", WORKFLOW_ID)
     assert (retried.out, retried.err) == (f"Retried Workflow:  {WORKFLOW_ID}\n", f"tinkbox: {CHANGED}\n")
+
+
+def test_commands_of_what_a_retry_tells_reach_the_same_appliance(
+    tinkbox: Tinkbox, workflows: FakeAppliance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(called_as, "called_as", lambda _: "tinkbox --data /a")
+    workflows.answers[f"POST /v1/workflows/{WORKFLOW_ID}/retry"] = {"id": WORKFLOW_ID, "template_changed": CHANGED}
+    assert "`tinkbox --data /a workflow create -t os vm1`" in tinkbox("workflow", "retry", WORKFLOW_ID).err
 
 
 def test_of_an_action_that_never_ran_no_output_is_offered(tinkbox: Tinkbox, workflows: FakeAppliance) -> None:

@@ -10,6 +10,7 @@ from tests.unit.engine.boot_story import (
     BEGIN,
     KNOWN,
     MAC,
+    MINE,
     answered,
     appliance,
     asked,
@@ -123,6 +124,17 @@ def test_a_loop_is_told_behind_the_fault_that_causes_it_with_how_it_goes_on() ->
     found = beside(vitals(damaged_osie=(KERNEL,)), *vain, after=0)
     assert rules(found) == ["OsieDamaged", "BootLoop"]
     assert first_line(found) is found[0]
+
+
+def test_an_address_that_this_host_has_itself_is_told_before_a_loop_of_its_machine() -> None:
+    own = [each for at in (0, 25, 50, 75) for each in (asked(at), *answered(at + 1), seen(at + 7, Stage.OWN_BOOT))]
+    script = replace(KNOWN, netboot=Netboot(script="chain http://other/"))
+    held = HostVitals(held=(HeldAddress(interface="lo", address=IPv4Address(MINE), prefix=32),))
+    found = beside(vitals(host=held), *own, after=30, interface=script, ticket=False)
+    assert rules(found) == ["ReservedHere", "BootLoop"]
+    assert first_line(found) is found[0]
+    others = replace(held, held=(replace(held.held[0], address=IPv4Address("172.30.0.99")),))
+    assert rules(beside(vitals(host=others), *own, after=30, interface=script, ticket=False)) == ["BootLoop"]
 
 
 def test_a_loop_is_read_after_what_says_why_it_goes_on() -> None:

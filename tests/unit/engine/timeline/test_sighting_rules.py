@@ -116,6 +116,15 @@ def test_machines_that_share_a_mac_are_told_apart_and_one_that_invents_many_is_b
     assert len(boot) == MOST_TOLD_APART
 
 
+def test_an_offer_to_one_machine_alone_repeats_none_that_went_to_all() -> None:
+    to_all, alone = seen(Stage.OFFERED, 1, "172.30.0.21"), seen(Stage.OFFERED, 2, "172.30.0.21", sent_alone=1)
+    boot = [Entry(0, discover(Asker.PXE)), Entry(1, to_all)]
+    assert repeated(boot, to_all, to_all.at) is boot[1]
+    assert repeated(boot, alone, alone.at) is None
+    boot.append(Entry(2, alone))
+    assert [repeated(boot, each, alone.at) for each in (to_all, alone)] == boot[1:]
+
+
 def test_a_repeated_sighting_stays_as_it_was_and_counts() -> None:
     first = seen(Stage.DISCOVER, 1, "PXE", secs=0)
     entry = Entry(1, first)

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Awaitable
 from typing import TYPE_CHECKING, Final
 
-from tinkbox.cli.called_as import called_as
+from tinkbox.cli.called_as import called_as, told
 from tinkbox.cli.flags import Verbs, add_confirmation, add_keys, add_verb, add_yes
 from tinkbox.cli.meant_keys import run_of
 from tinkbox.cli.output.changes import change_each, tell_deleted
@@ -63,7 +63,7 @@ def declare(verbs: "Verbs[argparse.ArgumentParser]") -> None:
 def cancel(chosen: argparse.Namespace) -> int:
     confirm_keys(chosen, "Cancel", KeyKind.WORKFLOW)
 
-    def told(canceled: Document) -> None:
+    def tell(canceled: Document) -> None:
         # What runs is told to stop first.
         done = "Canceling Workflow: " if canceled["state"] == "STOPPING" else "Canceled Workflow: "
         print(done, canceled["id"], flush=True)
@@ -75,7 +75,7 @@ def cancel(chosen: argparse.Namespace) -> int:
     def canceled(operator: "Operator", key: str) -> Awaitable[Document]:
         return operator.workflows.cancel(key, force=chosen.force, run=run_of(chosen, key))
 
-    return change_each(chosen, canceled, told)
+    return change_each(chosen, canceled, tell)
 
 
 def retry(chosen: argparse.Namespace) -> int:
@@ -85,12 +85,12 @@ def retry(chosen: argparse.Namespace) -> int:
     def once_more(operator: "Operator", key: str) -> Awaitable[Document]:
         return operator.workflows.retry(key, chosen.first, confirm_wipe=chosen.confirm_wipe, run=run_of(chosen, key))
 
-    def told(retried: Document) -> None:
+    def tell(retried: Document) -> None:
         print("Retried Workflow: ", retried["id"], flush=True)
         if changed := retried.get("template_changed"):
-            print(clean(f"tinkbox: {changed}"), file=sys.stderr, flush=True)
+            print(told(f"tinkbox: {changed}"), file=sys.stderr, flush=True)
 
-    return change_each(chosen, once_more, told)
+    return change_each(chosen, once_more, tell)
 
 
 def takeover(chosen: argparse.Namespace) -> int:

@@ -17,7 +17,7 @@ from tinkbox.cli.wording.holds import decided_fields, held_fields
 from tinkbox.model.actions.progress import Progress, in_words
 from tinkbox.model.command_lines import typable
 from tinkbox.model.key_kinds import KeyKind
-from tinkbox.model.reasons import Reason, is_own_advice
+from tinkbox.model.reasons import NEW_TEXT, Reason, is_own_advice
 from tinkbox.model.workflow import FINAL, State
 from tinkbox.wire.messages.named_machines import machine_name
 
@@ -96,6 +96,8 @@ def _told(stands: Document, program: str) -> Iterator[tuple[str, object]]:
     # Below stands the same command with its key.
     twice = over and stands["hint"] == typable(Reason.NON_ZERO_EXIT.hint, program)
     told = advice_of if is_own_advice(stands["reason"], stands["hint"]) else hint_of
+    if "way_to_change" in stands or "template_changed" in stands:  # that is told below with its whole command
+        stands = {**stands, "hint": stands["hint"].removesuffix(typable(NEW_TEXT, program))}
     hint = "" if refused or twice or stands["state"] == State.STOPPING else told(stands, identity)
     yield from _explained({**stands, "hint": hint}, failed, sys.maxsize)
     key = short(identity)
@@ -124,6 +126,8 @@ def _next(stands: Document, program: str) -> Iterator[str]:
     else:
         again = shlex.quote(f"{stands['current_task']}/{stands['current_action']}")
         yield f"{program} workflow retry {key} --from {again}: every action is done; this runs the last one again"
+    if way := stands.get("way_to_change"):
+        yield way
 
 
 def _hold(stands: Document, program: str) -> Iterator[tuple[str, object]]:

@@ -185,6 +185,8 @@ def _of_all(case: Case, unheard: Unheard) -> Finding:
     interface, port = unheard.interface, unheard.port
     alone = len(unheard.macs) == 1
     what = f"{_askers(case, unheard)} sends on {interface}" if alone else f"machines on {interface} send"
+    # What one table of nft accepts, iptables' among them, another one drops all the same.
+    one = f" Where one {_names(unheard)}, take that away: it drops what other rules let through. Else" if alone else ""
     return Finding(
         gravity=Gravity.FAULT,
         cause=f"The appliance's host drops what {what} to UDP port {port} before tinkbox gets it: most likely its own firewall.",
@@ -197,7 +199,7 @@ def _of_all(case: Case, unheard: Unheard) -> Finding:
                 else []
             ),
         ),
-        remedy=f"`nft list ruleset` and `iptables-save` show the rules. `iptables -I INPUT -i {interface} -p udp "
+        remedy=f"{_THE_RULES}{one} `iptables -I INPUT -i {interface} -p udp "
         f"--dport {port} -j ACCEPT` opens the port; with ufw `ufw allow in on {interface} to any port {port} proto "
         f"udp`, with firewalld `{firewalld_opens(interface, port, 'udp')}`. Open UDP 69 and TCP 80 as well.",
         subject=f"{interface} udp {port}",
@@ -219,11 +221,17 @@ def _of_some(case: Case, unheard: Unheard) -> Finding:
             "none of them was delivered to tinkbox, which listens there",
             f"{moment(unheard.others_at)} what another machine sent there was delivered",
         ),
-        remedy=f"`nft list ruleset`, `iptables-save` and `ebtables-save` show the rules. Take the one away that names {some([*unheard.macs])} "
-        "(`ether saddr`, `--mac-source`), or that drops what it sends for another reason.",
+        remedy=f"{_THE_RULES} Take the one away that {_names(unheard)}, or that drops what it sends for another reason.",
         subject=f"{interface} udp {port}",
         stops=_only_of(unheard),
     )
+
+
+_THE_RULES: Final = "`nft list ruleset`, `iptables-save` and `ebtables-save` show the rules."
+
+
+def _names(unheard: Unheard) -> str:
+    return f"names {some([*unheard.macs])} (`ether saddr`, `--mac-source`)"
 
 
 def _askers(case: Case, unheard: Unheard) -> str:

@@ -15,9 +15,9 @@ from tinkbox.model.write_fault import RefusedWrite, Unwritten, WriteFault
 # With fewer inodes, or a smaller share of all, there is soon no new file.
 _FEW_INODES: Final = 1024
 _FEW_SHARE: Final = 20
-# The refusal has the command with its path. It is the evidence, which not every reader of the remedy sees.
+# The refusal may say more. It is the evidence, which not every reader of the remedy sees.
 _AS_REFUSED: Final = "Do what the refusal says: `tinkbox doctor` shows it."
-# What is wrong, as the beginning of a sentence, and what to do.
+# What is wrong, as the beginning of a sentence, and what to do where no way out was seen.
 _REFUSED: Final[Mapping[WriteFault, tuple[str, str]]] = {
     WriteFault.LOCKED: (
         "Another program has locked the appliance's database, so that nothing can be written",
@@ -75,6 +75,7 @@ _KEPT: Final = (Unwritten.DATABASE, Unwritten.HANDED_IN)
 _HANDS_IN = frozenset({State.RUNNING, State.LEAVING, State.HELD})
 
 
+_NOT_THE_DISK: Final = (WriteFault.LOCKED, WriteFault.LIMITED)
 _LARGEST_FILE: Final = 16 << 30  # an image of a system, with room
 
 
@@ -134,6 +135,9 @@ def write_refused(case: Case) -> Iterator[Finding]:
 def _refused(case: Case, write: RefusedWrite) -> Finding:
     disk = case.disk
     why, remedy = _REFUSED[write.fault]
+    if write.way_out:
+        sound = " The disk is not to blame." if write.fault in _NOT_THE_DISK else ""
+        remedy = f"{_sentence(write.way_out)}{sound}"
     lost, again = _LOST[write.what]
     is_short = write.fault in (WriteFault.FULL, WriteFault.OTHER) and disk is not None and disk.nearly_full
     room = _room(case, disk) if is_short and disk is not None else ""
@@ -145,6 +149,11 @@ def _refused(case: Case, write: RefusedWrite) -> Finding:
         subject=str(write.what),
         stops=Stops(duties=frozenset({Duty.STORE}), since=write.since) if write.what in _KEPT else None,
     )
+
+
+def _sentence(way_out: str) -> str:
+    begin = way_out[:1] if way_out.startswith(("`", "/")) else way_out[:1].upper()
+    return f"{begin}{way_out[1:]}."
 
 
 def file_size_limited(case: Case) -> Iterator[Finding]:

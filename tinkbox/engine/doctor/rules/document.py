@@ -82,7 +82,8 @@ def refused_here(case: Case) -> Iterator[Finding]:
     said = _said(work, _REFUSED, _AT_PORT)
     yield Finding(
         gravity=grave_failure(case, work),
-        cause=f"{work.action} asked {address} for port {port}, which is this host, and "
+        # That nothing listens there is measured; that it was asked there is what the action says alone.
+        cause=f"{work.action} asked {address} for port {port}, as its output says, which is this host, and "
         + (f"what listens on that port here does so at {where} alone." if at else "nothing listens on that port here."),
         evidence=(
             f"{moment(case.now)} `ss -ltn 'sport = :{port}'` shows that port at {where or 'no address'}",

@@ -3,10 +3,12 @@
 from collections import Counter
 from collections.abc import Iterator
 from ipaddress import IPv4Address, IPv4Network
+from shlex import quote
 from typing import Final
 
 from tinkbox.engine.doctor.case import REACHING, Case, Duty, Finding, Stops, moment
 from tinkbox.engine.doctor.rules.network import SEVERAL_PORTS, whose
+from tinkbox.model.command_lines import about
 from tinkbox.model.diagnosis import Gravity
 from tinkbox.model.hardware import MacAddress
 from tinkbox.model.host_vitals import MOST_APPLIANCES, HostVitals, StrayRoute
@@ -64,14 +66,18 @@ def address_taken(case: Case) -> Iterator[Finding]:
 def reserved_here(case: Case) -> Iterator[Finding]:
     """An address that is reserved for a machine, and that this host itself has."""
     for each in _host(case).held:
-        machine = case.hosts[str(each.address)].name if str(each.address) in case.hosts else "a machine"
+        name = case.hosts[str(each.address)].name if str(each.address) in case.hosts else ""
+        machine = name or "a machine"
         yield Finding(
             gravity=Gravity.FAULT,
             cause=f"This host itself has {each.address} on {each.interface}, which is reserved for {machine}: what it sends to the machine, it gets "
             "itself.",
             evidence=(f"{moment(case.now)} `ip addr show {each.interface}` has {each.address}/{each.prefix}",),
             remedy=f"`ip addr del {each.address}/{each.prefix} dev {each.interface}`, and where this host's network is configured. If this host is "
-            "to keep it, give the machine another address (`tinkbox hardware edit MACHINE`).",
+            + about(
+                "to keep it, give the machine another address (`tinkbox hardware edit MACHINE --address IP`).",
+                machine=quote(name) if name and "`" not in name else "",
+            ),
             subject=f"{each.interface} {each.address}",
             stops=Stops(duties=REACHING - {Duty.DHCP}, to=frozenset({IPv4Network(each.address)})),
         )

@@ -2,9 +2,11 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from datetime import timedelta
 
 from tinkbox.engine.doctor.case import MOST_NAMED, Case, Finding, line, moment, number, of, text
 from tinkbox.engine.machines.firmware_rules import REFUSED_WITHIN, SIGNED, UNSIGNED
+from tinkbox.engine.timeline.sighting_rules import ended_at
 from tinkbox.model.boot import Asker, Stage
 from tinkbox.model.diagnosis import Gravity
 from tinkbox.model.sightings import Sighting
@@ -44,6 +46,9 @@ SCRIPTED = (
 )
 # Where firmware asks from which file to boot, or hears it.
 _TOLD_A_FILE = (Stage.DISCOVER, Stage.OFFERED, Stage.REQUESTED, Stage.LEASED, Stage.OTHER_SERVER, Stage.BOOT_SERVER)
+_LOADING = (*_TOLD_A_FILE, Stage.LOADER_REQUESTED)
+_LOADED = (Stage.LOADER, Stage.LOADER_FAILED)
+_BROKEN_OFF_WITHIN = timedelta(minutes=2)  # after the appliance's start: a transfer gives up before
 # What only a loader that runs does.
 _RUNS = (*SCRIPTED, Stage.SCRIPT_REFUSED)
 
@@ -138,8 +143,8 @@ def _newest_of(missing: Sequence[Sighting]) -> tuple[str, ...]:
 
 def transfer_stopped(case: Case) -> Iterator[Finding]:
     """TFTP that ends before the file does."""
-    stopped = [each for boot in case.boots for each in of(boot, Stage.LOADER_FAILED) if _stopped(each)]
-    newest = [each for each in of(case.last, Stage.LOADER_FAILED) if _stopped(each)]
+    stopped = [each for boot in case.boots for each in of(boot, Stage.LOADER_FAILED) if _stopped(case, boot, each)]
+    newest = [each for each in of(case.last, Stage.LOADER_FAILED) if _stopped(case, case.last, each)]
     if not newest or any(each.at >= newest[-1].at for each in of(case.last, Stage.LOADER, *_RUNS)):
         return
     if not _may_boot_here(case):
@@ -319,8 +324,19 @@ def _is_uefi(case: Case) -> bool:
     return architecture([each for boot in case.boots for each in boot]) not in BIOS | X86_32
 
 
-def _stopped(seen: Sighting) -> bool:
-    return text(seen, "why") in ("silence", "gave up")
+def _stopped(case: Case, boot: Sequence[Sighting], seen: Sighting) -> bool:
+    return text(seen, "why") in ("silence", "gave up") and not _fell_into_start(case, boot, seen)
+
+
+def _fell_into_start(case: Case, boot: Sequence[Sighting], failed: Sighting) -> bool:
+    """Whether the appliance's own start broke that transfer off: the machine had begun to load before, and did not ask anew since."""
+    if not case.since <= failed.at <= case.since + _BROKEN_OFF_WITHIN or ended_at(failed) > failed.at:
+        return False  # or it failed once more, which the start does not explain
+    before = [each for each in boot[: boot.index(failed)] if each.at < case.since]
+    # The question for the file itself may have been lost with the life before.
+    loading = of(before, *_LOADING, *_LOADED)
+    anew = [each for each in of(boot, Stage.DISCOVER, *_LOADED) if each is not failed and ended_at(each) >= case.since]
+    return bool(loading) and loading[-1].stage not in _LOADED and not anew
 
 
 def _never_ran(case: Case) -> Iterator[tuple[Sighting, Sighting]]:

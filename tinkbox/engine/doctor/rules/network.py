@@ -1,7 +1,8 @@
 """The doctor's rules about addresses: who gives them, which ones, and whether the network lets the question through."""
 
 from collections.abc import Iterator, Sequence
-from datetime import timedelta
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 from ipaddress import IPv4Address, IPv4Network
 from itertools import takewhile
 
@@ -59,6 +60,20 @@ _FROM_HERE = (
     Stage.LOCAL_DISK,
     Stage.KERNEL,
     Stage.RAMDISK,
+    Stage.SESSION,
+    Stage.WORKER,
+)
+# What no machine fetches, or does, whom our answers do not reach.
+_FETCHED = (
+    Stage.LOADER,
+    Stage.SCRIPT,
+    Stage.DISCOVERY,
+    Stage.SUPPLIED,
+    Stage.OWN_BOOT,
+    Stage.LOCAL_DISK,
+    Stage.KERNEL,
+    Stage.RAMDISK,
+    Stage.FIRMWARE,
     Stage.SESSION,
     Stage.WORKER,
 )
@@ -122,24 +137,66 @@ def other_boot_server(case: Case) -> Iterator[Finding]:
             "The addresses come from the appliance: leave `dhcp.mode` as it is.",
         )
         return
-    others = [
-        each
-        for each in case.rivals or ()
-        if (each.boot_file or each.pxe)
-        and (each.offered is None or case.mode == "proxy")
-        and not case.is_own(each.next_server)
-        and not _is_forged(case, each)
-    ]
-    if others:
+    others = [each for each in case.rivals or () if _leads_elsewhere(case, each)]
+    vain, rivals = _took_no_file(case), _leading_elsewhere(case)
+    if vain is not None and rivals:
+        yield _boots_from_another(case, vain, rivals)
+    elif others:
         sure = [each for each in others if not case.in_touch(each.mac)]
         who = some([_called(case, each, sure) for each in _servers(others)])
         yield Finding(
             gravity=Gravity.FAULT if case.mode == "proxy" and sure else Gravity.SUSPECT,
             cause=f"Another server, {who}, tells machines to boot something else.",
             evidence=tuple(_answers(case, others)),
-            remedy=f"Take the boot file (options 66 and 67, or `next-server` and `filename`) out of the configuration of "
-            f"{some(_servers(others))}, or stop its proxy DHCP (dnsmasq: `dhcp-range=…,proxy` and `pxe-service`).",
+            remedy=_leave_the_boot_file(others),
         )
+
+
+def _leads_elsewhere(case: Case, rival: Rival) -> bool:
+    """Whether a server tells machines to boot something else than we do."""
+    beside = rival.offered is None or case.mode == "proxy"
+    return rival.names_boot and beside and not case.is_own(rival.next_server) and not _is_forged(case, rival)
+
+
+def _leading_elsewhere(case: Case) -> list[Rival]:
+    """The servers that tell machines to boot something else, also where other servers are told of the appliance alone."""
+    known = case.rivals if case.rivals is not None else case.question.booting if case.question is not None else ()
+    return [each for each in known if _leads_elsewhere(case, each)]
+
+
+def _leave_the_boot_file(rivals: Sequence[Rival]) -> str:
+    return (
+        f"Take the boot file (options 66 and 67, or `next-server` and `filename`) out of the configuration of "
+        f"{some(_servers(rivals))}, or stop its proxy DHCP (dnsmasq: `dhcp-range=…,proxy` and `pxe-service`)."
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Vain:
+    """What a machine was `offered` beside another server's address at its newest question, which it may have `accepted`, and nothing since."""
+
+    offered: tuple[Sighting, ...]
+    accepted: tuple[Sighting, ...]
+
+    def waited(self, now: datetime) -> float:
+        return (now - ended_at(self.offered[-1])).total_seconds()
+
+    def evidence(self, now: datetime) -> Iterator[str]:
+        yield from (line(_at_last(each)) for each in self.offered)
+        yield from map(_taken, self.accepted)
+        yield f"{moment(now)} no question since, {self.waited(now):.0f} s"
+
+
+def _boots_from_another(case: Case, vain: _Vain, rivals: Sequence[Rival]) -> Finding:
+    """A machine that did not ask for our boot file, where another server offers it one."""
+    sure = [each for each in rivals if not case.in_touch(each.mac)]
+    who = some([_called(case, each, sure) for each in _servers(rivals)])
+    return Finding(
+        gravity=Gravity.FAULT if sure and vain.accepted else Gravity.SUSPECT,
+        cause=f"The machine did not ask for the boot file that we offered: another server, {who}, tells it to boot something else.",
+        evidence=(*vain.evidence(case.now), *_answers(case, rivals)),
+        remedy=f"{_leave_the_boot_file(rivals)} Then boot the machine again.",
+    )
 
 
 def nobody_gives_addresses(case: Case) -> Iterator[Finding]:
@@ -152,16 +209,12 @@ def nobody_gives_addresses(case: Case) -> Iterator[Finding]:
         f"{moment(case.now)} asked for an address in the name of a machine that does not exist: no offer",
         *map(heard, case.rivals),
     )
-    if case.addressed is not None:
-        mac, at = case.addressed
+    if doubts := [*_gives_some_addresses(case)]:
         yield Finding(
             gravity=Gravity.SUSPECT,
             cause=f"No DHCP server answers our own question, and with `dhcp.mode: {case.mode}` another server has to give addresses: it may "
             "answer only machines that it knows.",
-            evidence=(
-                *in_vain,
-                f"{moment(at)} {case.named(mac)} was seen with an address, and the appliance gives none",
-            ),
+            evidence=(*in_vain, *doubts),
             remedy="Nothing to do while your machines get their addresses: see that the server knows each of them. If they get none any "
             "more, start the network's DHCP server.",
             subject=_ADDRESSES,
@@ -175,6 +228,16 @@ def nobody_gives_addresses(case: Case) -> Iterator[Finding]:
         f"or {_set_mode('reservation')}, and the addresses come from here.",
         subject=_ADDRESSES,
     )
+
+
+def _gives_some_addresses(case: Case) -> Iterator[str]:
+    """What shows that a server may give machines addresses that does not answer our own question, as evidence."""
+    if case.addressed is not None:
+        mac, at = case.addressed
+        yield f"{moment(at)} {case.named(mac)} was seen with an address, and the appliance gives none"
+    heard_of = case.vitals.host.appliances if case.vitals is not None and case.vitals.host is not None else ()
+    for each in [one for one in heard_of if one.unanswered is None][:1]:
+        yield f"{moment(each.at)} another tinkbox, {case.named(each.mac)} at {each.address}, was heard on {each.interface}: it may know these machines"
 
 
 def not_directed_here(case: Case) -> Iterator[Finding]:
@@ -233,6 +296,8 @@ def address_outside(case: Case) -> Iterator[Finding]:
     networks = ", ".join(str(each.network) for each in case.subnets)
     reserved = case.interface.address if case.interface else None
     if reserved is not None and case.gives_addresses and not _inside(case, reserved):
+        if _has_worked(case, reserved):
+            return
         yield Finding(
             gravity=Gravity.FAULT,
             cause=f"The address that is reserved for the machine, {reserved}, lies in none of our networks ({networks}).",
@@ -246,7 +311,7 @@ def address_outside(case: Case) -> Iterator[Finding]:
     yield from _behind_strange_relay(case)
     for seen in of(case.last, Stage.OTHER_SERVER, Stage.LEASED)[-1:]:
         address = _address(seen, "address")
-        if address is not None and not _inside(case, address):
+        if address is not None and not _inside(case, address) and not _has_worked(case, address):
             yield Finding(
                 gravity=Gravity.FAULT,
                 cause=f"The machine has the address {address}, which lies in none of our networks ({networks}).",
@@ -254,6 +319,17 @@ def address_outside(case: Case) -> Iterator[Finding]:
                 remedy=f"See who gave it (`tinkbox doctor` without a MAC asks); if {address} is right, and a router leads "
                 "here, name its network under dhcp.subnets in tinkbox.yaml.",
             )
+
+
+def _has_worked(case: Case, address: IPv4Address) -> bool:
+    """Whether the machine fetched something from here with an address after it was given that: our answers reach it there."""
+    has: IPv4Address | None = None
+    for each in case.sightings:
+        if each.stage in (Stage.OTHER_SERVER, Stage.LEASED):
+            has = _address(each, "address")
+        elif has == address and each.stage in _FETCHED:
+            return True
+    return False
 
 
 def _appliance_outside(case: Case) -> Iterator[Finding]:
@@ -323,6 +399,8 @@ def _behind_strange_relay(case: Case) -> Iterator[Finding]:
         return
     if case.relay_answers is False:
         return  # as RelayUnreached says
+    if _has_worked(case, reserved):
+        return
     own = next((str(each.network) for each in case.subnets if reserved in each.network), "")
     yield Finding(
         gravity=Gravity.SUSPECT,
@@ -433,29 +511,39 @@ def answers_for_many(case: Case) -> Iterator[Finding]:
         )
 
 
+def _took_no_file(case: Case) -> _Vain | None:
+    """The newest question of firmware to which we offered a boot file, if none was asked for (mode proxy); None: there is none such.
+
+    Firmware that asks again and again repeats itself: only what came last of each counts.
+    """
+    asked = [each for each in of(case.last, Stage.DISCOVER) if text(each, "asker") in (Asker.PXE, Asker.HTTP)]
+    if case.mode != "proxy" or not asked or of(case.last, *_LOADING):
+        return None
+    offered = tuple(
+        each for each in _offered_beside(case.last) if text(each, "file") and ended_at(each) >= ended_at(asked[-1])
+    )
+    if not offered:
+        return None
+    accepted = of(case.last, Stage.OTHER_SERVER, Stage.REQUESTED)
+    vain = _Vain(offered, tuple(each for each in accepted if ended_at(each) >= ended_at(offered[-1])))
+    return vain if vain.waited(case.now) > LOST_SECONDS else None
+
+
 def proxy_ignored(case: Case) -> Iterator[Finding]:
     """Some firmware takes the address, and never the boot file that came in an offer beside it."""
-    offered = [each for each in _offered_beside(case.last) if text(each, "file")]
-    if case.mode != "proxy" or not offered or of(case.last, *_LOADING):
-        return
-    asked = [each for each in of(case.last, Stage.DISCOVER) if text(each, "asker") in (Asker.PXE, Asker.HTTP)]
-    waited = (case.now - offered[-1].at).total_seconds()
-    if asked and waited > LOST_SECONDS:
-        accepted = of(case.last, Stage.OTHER_SERVER, Stage.REQUESTED)
-        gave = "accepted the address of the other server" if accepted else "accepted no address"
-        yield Finding(
-            gravity=Gravity.FAULT if accepted else Gravity.SUSPECT,
-            cause=f"Its firmware ignores proxy offers: it {gave}, and never asked for the boot file that we offered."
-            if accepted
-            else "It took neither an address nor our boot file: nobody offered it an address, or it ignores proxy offers.",
-            evidence=(
-                *map(line, offered),
-                *map(_taken, accepted),
-                f"{moment(case.now)} no question since, {waited:.0f} s",
-            ),
-            remedy=f"Let the server that gives the address name the boot file too: {_set_mode('off')}, and give that server the "
-            f"lines that `tinkbox doctor` then shows. Or let the addresses come from here: {_set_mode('reservation')}, and stop that server.",
-        )
+    vain = _took_no_file(case)
+    if vain is None or _leading_elsewhere(case):
+        return  # as OtherBootServer says
+    gave = "accepted the address of the other server" if vain.accepted else "accepted no address"
+    yield Finding(
+        gravity=Gravity.FAULT if vain.accepted else Gravity.SUSPECT,
+        cause=f"Its firmware ignores proxy offers: it {gave}, and never asked for the boot file that we offered."
+        if vain.accepted
+        else "It took neither an address nor our boot file: nobody offered it an address, or it ignores proxy offers.",
+        evidence=tuple(vain.evidence(case.now)),
+        remedy=f"Let the server that gives the address name the boot file too: {_set_mode('off')}, and give that server the "
+        f"lines that `tinkbox doctor` then shows. Or let the addresses come from here: {_set_mode('reservation')}, and stop that server.",
+    )
 
 
 def unheard_relay(case: Case) -> IPv4Address | None:
@@ -524,11 +612,18 @@ def asks_in_vlan(case: Case) -> Iterator[Finding]:
     )
 
 
+def misses_transfers(case: Case) -> bool:
+    """Whether it acknowledged nothing of its newest transfer, which failed: what came to it before may have been before the way changed."""
+    transfers = of(case.last, Stage.LOADER, Stage.LOADER_REQUESTED, Stage.LOADER_FAILED)
+    newest = max(reversed(transfers), key=ended_at, default=None)
+    return newest is not None and newest.stage is Stage.LOADER_FAILED and number(newest, "heard") == 0
+
+
 def hears_nothing(case: Case) -> bool:
     """Whether nothing shows that what is sent to the machine alone arrives, and it stands where it needs that."""
     if not case.last or any(each.stage not in _BEFORE_REPLIES_ALONE for each in case.last):
         return False
-    newest = case.last[-1]
+    newest = max(reversed(case.last), key=ended_at)  # the newest question counts, also where it repeats an earlier one
     given = of(case.last, Stage.REQUESTED, Stage.LEASED)
     offered = [each for each in of(case.last, Stage.OFFERED) if number(each, SENT_ALONE)]
     if any(ended_at(each) >= offer.at for offer in offered for each in given):
@@ -542,25 +637,39 @@ def hears_nothing(case: Case) -> bool:
 
 def sent_elsewhere(case: Case) -> Iterator[Finding]:
     """A machine that stands still, and for which a bridge of this host has a static entry: what is sent to it alone goes to that port."""
-    bridge, port = case.static_port
-    if bridge and hears_nothing(case):
+    entry = case.static_port
+    if entry is None or not hears_nothing(case):
+        return
+    bridge, port = entry.bridge, entry.port
+    takes_away = f"`bridge fdb del {case.mac} dev {port} master static`"
+    evidence = (
+        f"{moment(case.now)} `bridge fdb get {case.mac} br {bridge}` names {port}, and says static",
+        *map(line, case.last[-1:]),
+    )
+    if entry.unused:
         yield Finding(
-            gravity=Gravity.SUSPECT,
+            gravity=Gravity.FAULT,
             cause=f"The bridge {bridge} of this host has a static entry, which sends what is for the machine alone to the port {port}, and "
-            "nothing shows that this arrives.",
-            evidence=(
-                f"{moment(case.now)} `bridge fdb get {case.mac} br {bridge}` names {port}, and says static",
-                *map(line, case.last[-1:]),
-            ),
-            remedy=f"`bridge fdb show br {bridge}` shows the entries. If the machine is not behind {port}: `bridge fdb del {case.mac} dev "
-            f"{port} master static`, and boot it again. If it is, the entry is right, and what else is told of the machine counts.",
+            f"the machine is not there: {entry.unused}.",
+            evidence=evidence,
+            remedy=f"{takes_away} takes the entry away: see also what makes it. Then boot the machine again.",
             subject=bridge,
         )
+        return
+    yield Finding(
+        gravity=Gravity.SUSPECT,
+        cause=f"The bridge {bridge} of this host has a static entry, which sends what is for the machine alone to the port {port}, and "
+        "nothing shows that this arrives.",
+        evidence=evidence,
+        remedy=f"`bridge fdb show br {bridge}` shows the entries. If the machine is not behind {port}: {takes_away}, and boot it again. "
+        "If it is, the entry is right, and what else is told of the machine counts.",
+        subject=bridge,
+    )
 
 
 def wrong_neighbour(case: Case) -> Iterator[Finding]:
     """A machine that hears nothing, and another MAC for its address in this host's ARP table, which no answer of the machine changes."""
-    if case.static_neighbour is not None and hears_nothing(case):
+    if case.static_neighbour is not None and (hears_nothing(case) or misses_transfers(case)):
         address, interface, mac = case.static_neighbour
         yield Finding(
             gravity=Gravity.FAULT,
@@ -794,10 +903,15 @@ def _lost(case: Case, first: Sighting) -> int:
     return secs if (first.at - ours).total_seconds() > secs else 0
 
 
+def _at_last(seen: Sighting) -> Sighting:
+    """The same with the time at which it was seen last."""
+    return replace(seen, at=ended_at(seen))
+
+
 def _taken(seen: Sighting) -> str:
     if _address(seen, "address") is None:
-        return line(seen)  # a proxy hears that an address was accepted, and not which
-    return f"{moment(seen.at)} accepted {text(seen, 'address')} of the DHCP server {text(seen, 'server')}"
+        return line(_at_last(seen))  # a proxy hears that an address was accepted, and not which
+    return f"{moment(ended_at(seen))} accepted {text(seen, 'address')} of the DHCP server {text(seen, 'server')}"
 
 
 def _inside(case: Case, address: IPv4Address) -> bool:

@@ -1,16 +1,16 @@
 """The doctor's rules about who may boot: machines that ask, and that we do not answer with good reason."""
 
 from collections.abc import Iterator, Mapping
-from datetime import timedelta
+from datetime import datetime, timedelta
 
-from tinkbox.engine.doctor.case import Case, Finding, Lent, line, moment, of, text
+from tinkbox.engine.doctor.case import Case, Finding, Lent, in_touch_anyway, line, moment, of, text
 from tinkbox.engine.doctor.rules.loader import FIRMWARE, SCRIPTED, architecture
 from tinkbox.engine.doctor.rules.network import strange_relay
 from tinkbox.engine.doctor.rules.pairing import is_paired
 from tinkbox.engine.doctor.rules.silence import WORKING, at_second_host, is_at_its_own, let_in_since, second_host
 from tinkbox.engine.timeline.sighting_rules import ended_at
 from tinkbox.model.boot import DECISIONS, INSTALLED, Asker, Silence, Stage
-from tinkbox.model.diagnosis import Gravity
+from tinkbox.model.diagnosis import MAY_NOT_BOOT, Gravity
 from tinkbox.model.documents.field_names import forbids_pxe, permitting_pxe, spelled
 from tinkbox.model.journal import SHOWN, summary
 from tinkbox.model.session import TicketRefusal
@@ -251,7 +251,7 @@ def not_permitted(case: Case) -> Iterator[Finding]:
         return
     yield Finding(
         gravity=Gravity.SUSPECT,
-        cause=f"The machine is known, and may not boot now: {why}.",
+        cause=f"{MAY_NOT_BOOT}: {why}.",
         evidence=(*(line(each) for each in asked[-1:]), why),
         remedy=remedy,
     )
@@ -379,6 +379,9 @@ def ticket_refused(case: Case) -> Iterator[Finding]:
             )
             continue
         cause, remedy = TICKETS.get(why, (f"A boot ticket of this machine was refused: {why}.", _BOOT_AGAIN))
+        if why == TicketRefusal.OLD_WORKER and (own := _own_worker_heard(case, seen)) is not None:
+            yield _in_a_workers_name(case, seen, own, past=mended)
+            continue
         tpms = {text(each, "tpm") for each in told if text(each, "why") == why} - {""}
         if len(tpms) > 1:
             cause, remedy = SEVERAL_TPMS
@@ -413,6 +416,39 @@ def ticket_refused(case: Case) -> Iterator[Finding]:
             + for_how_long,
             past=over,
         )
+
+
+def _own_worker_heard(case: Case, refused: Sighting) -> datetime | None:
+    """When the machine's own worker was heard of, now or after a ticket was refused; None: it was not.
+
+    That one exchanged its ticket, as no worker of an earlier release does.
+    """
+    contact = case.work.contact if case.work is not None else None
+    if case.worker_heard is not None or (contact is not None and contact > ended_at(refused)):
+        return contact
+    return max((each.at for each in of(case.sightings, Stage.SESSION) if each.at > ended_at(refused)), default=None)
+
+
+def _in_a_workers_name(case: Case, refused: Sighting, heard: datetime, *, past: bool) -> Finding:
+    """A ticket that was shown as workers of an earlier release do, beside the machine's own worker, which knows boot tickets."""
+    address, mac = text(refused, "address"), text(refused, "neighbour")
+    at_its_own = is_at_its_own(case, refused)
+    strange = "" if at_its_own else ", which is not the machine's address"
+    find = f"find the host at {address}{f' (by ARP {mac})' if mac else ''}, and take it off the network."
+    return Finding(
+        gravity=Gravity.SUSPECT,
+        cause=f"A boot ticket of this machine was shown from {address}{strange}, in the way of a worker of an earlier release. The machine's "
+        "own worker knows boot tickets, so another host may have sent this in its name.",
+        evidence=(f"{line(refused)}, at {address}", in_touch_anyway(heard)),
+        remedy="The appliance refused it, and the machine goes on: do not boot it for this. "
+        + (
+            f"If you started a second worker on the machine, end that one. Else {find}"
+            if at_its_own
+            else find.capitalize()
+        )
+        + " This is told for a day.",
+        past=past,
+    )
 
 
 def _booted_since(case: Case, refused: Sighting) -> bool:

@@ -1,4 +1,4 @@
-"""The doctor's rule about workers that fell silent while their action runs."""
+"""The doctor's rule about workers that fell silent while their action runs, or while a workflow waits for them."""
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
@@ -7,7 +7,7 @@ from tinkbox.engine.doctor.case import Case, Finding, Work, line, moment, of, te
 from tinkbox.engine.machines.boot_progress import BOOTS, is_its_own
 from tinkbox.engine.timeline.sighting_rules import ended_at
 from tinkbox.model.boot import Asker, Stage
-from tinkbox.model.diagnosis import Gravity
+from tinkbox.model.diagnosis import SILENT_FOR, Gravity
 from tinkbox.model.session import TicketRefusal
 from tinkbox.model.sightings import Sighting
 from tinkbox.model.text import machines_named
@@ -26,11 +26,12 @@ _RETRY = (
 
 
 def silent_since(work: Work | None, since: datetime, now: datetime) -> datetime | None:
-    """When the worker of a running action was heard of last, if that is too long ago; None: it is not silent.
+    """When a worker that is to be heard was heard of last, if that is too long ago; None: it is not silent.
 
-    Of the time before `since`, when the appliance began to listen, nothing counts.
+    That is the worker of a running action, or one for whose machine a workflow waits.  Of the time before `since`, when the
+    appliance began to listen, nothing counts.
     """
-    if work is None or work.action_state not in WORKING:
+    if work is None or not (work.action_state in WORKING or _is_waited_for(work)):
         return None
     known = [each for each in (work.contact, work.since) if each is not None]
     if not known or now - max(*known, since) <= work.polls + _MARGIN:
@@ -39,17 +40,21 @@ def silent_since(work: Work | None, since: datetime, now: datetime) -> datetime 
 
 
 def silent_worker(case: Case) -> Iterator[Finding]:
-    """A worker of which nothing was heard for longer than it polls, while its action runs."""
+    """A worker of which nothing was heard for longer than it polls, while its action runs or a workflow waits for it."""
     work, heard = case.work, silent_since(case.work, case.since, case.now)
     if work is None or heard is None:
         return
     again = _booted_since(case, heard)
+    if work.action_state not in WORKING:
+        if not again:  # one that boots is on its way
+            yield _waited_for(case, work, heard)
+        return
     refused = _refused_since(case, heard)
     cause, seen, remedy = _refusal(case, refused) if refused else _likeliest(work, again)
     certain = bool(refused or again or work.link or work.answers is False or case.now - heard > _CERTAIN * work.polls)
     yield Finding(
         gravity=Gravity.FAULT if certain else Gravity.SUSPECT,
-        cause=f"The worker is silent for {lasted(case.now - heard)} while {work.action} runs: {cause}.",
+        cause=f"{SILENT_FOR} {lasted(case.now - heard)} while {work.action} runs: {cause}.",
         evidence=(
             f"{moment(heard)} the worker was heard of last; while it works it asks every {work.polls.total_seconds():.0f} s",
             *map(line, again[:3]),
@@ -57,6 +62,28 @@ def silent_worker(case: Case) -> Iterator[Finding]:
             *_deadline(work),
         ),
         remedy=f"{remedy} {_RETRY.format(work.id[:8])}",
+    )
+
+
+def _is_waited_for(work: Work) -> bool:
+    """Whether a workflow waits for a machine whose worker is there to ask for work, for all that was seen of it."""
+    return work.idle and work.action_state is State.PENDING and bool(work.waits) and not work.before
+
+
+def _waited_for(case: Case, work: Work, heard: datetime) -> Finding:
+    """A worker that is silent while no action runs, so that its machine may be switched on and off as one likes."""
+    refused = _refused_since(case, heard)
+    cause, seen, remedy = _refusal(case, refused) if refused else _likeliest(work, ())
+    back = "" if refused else "Then boot the machine again, or start its worker. "
+    return Finding(
+        gravity=Gravity.SUSPECT,
+        cause=f"The machine's worker, which the workflow waits for, is silent for {lasted(case.now - heard)}: {cause}.",
+        evidence=(
+            f"{moment(heard)} the worker was heard of last; while it waits for work it asks every {work.polls.total_seconds():.0f} s",
+            f"{moment(work.created_at)} the workflow was created",
+            *seen,
+        ),
+        remedy=f"{remedy} {back}The workflow goes on by itself then: no action runs, so nothing is lost.",
     )
 
 
@@ -154,7 +181,7 @@ def _likeliest(work: Work, again: tuple[Sighting, ...]) -> tuple[str, tuple[str,
         )
     if work.answers:
         return (
-            "the machine is on and answers ARP, so its kernel or its worker hangs, or something drops TCP on the way",
+            "the machine is on and answers ARP, so its kernel or its worker hangs, its worker ended, or something drops TCP on the way",
             ("its address answers ARP", *filter(None, [beside])),
             "Look at its screen or console: a kernel that panicked, or memory that ran out. A firewall in between lets ARP through.",
         )
@@ -173,9 +200,9 @@ def _likeliest(work: Work, again: tuple[Sighting, ...]) -> tuple[str, tuple[str,
             "Look at its power, its cable and its switch port.",
         )
     return (
-        "the machine is off or hangs, or the way to it is cut",
+        "its worker ended, or the machine is off or hangs, or the way to it is cut",
         (),
-        "Look at its power and its console, and at the relay or router between it and the appliance.",
+        "Look at its power and its console, and at the relay or router between it and the appliance. A worker that you started by hand: start it again.",
     )
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
+from itertools import pairwise
 
 from tinkbox.engine.doctor.blame import blamed
 from tinkbox.engine.doctor.case import (
@@ -73,6 +74,7 @@ _OURS = "tinkbox."  # how words of a kernel's command line begin by which the ap
 # Seconds after which trouble counts that may pass by itself: another credential is asked for, a network comes late.
 _OSIE_PASSING = {"credential": 20.0, "network": _OSIE_STARTS_WITHIN}
 _AFTER_RAMDISK = (Stage.FIRMWARE, Stage.TICKET, Stage.CLOCK, Stage.SESSION)
+_COMES_BACK_WITHIN = timedelta(minutes=2)  # a boot that fails at once; later than that a boot is left in peace
 _SCRIPTS = (Stage.SCRIPT, Stage.DISCOVERY, Stage.SUPPLIED, Stage.OWN_BOOT)
 # What to look at where the worker is silent, by what was heard of last.
 _IN_OSIE = "`tinkbox hardware get MACHINE` shows what its syslog said: a Docker engine that does not start, or why its worker ended."
@@ -107,7 +109,9 @@ _NAMES = {"x86_64": X86, "amd64": X86, "aarch64": ARM, "arm64": ARM}
 
 
 def no_osie(case: Case) -> Iterator[Finding]:
-    """Nothing was built that the machine could boot."""
+    """Nothing was built that the machine could boot.  One whose worker is in touch has what it needs."""
+    if case.mac is not None and case.worker_heard is not None:
+        return
     built = [f"{each.architecture}{each.instead_of and f' (in the folder of {each.instead_of})'}" for each in case.osie]
     evidence = f"OSIEs that were built: {', '.join(built) or 'none'}"
     if case.osie_trouble:
@@ -484,13 +488,16 @@ def boot_loop(case: Case) -> Iterator[Finding]:
         yield _gets_itself(case, fetched)
         return
     vain: list[tuple[Sighting, ...]] = []
-    boots = case.boots
+    boots, anew = _since_left_in_peace(case), _counted_since(case)
     for boot in reversed(boots):
+        if anew is not None and boot[0].at < anew:
+            break
         if of(boot, *_BOOTED) or (vain and vain[0][0].at - boot[-1].at > BACK_WITHIN):
             break
         if any(each.stage not in (Stage.DISCOVER, Stage.IGNORED, Stage.OFFERED) for each in boot):
             vain.insert(0, boot)
-    if not case.parked and vain and vain[-1] is boots[-1] and _is_under_way(vain[-1][-1], case.now):
+    may_go_on = vain and (_leaves_our_sight(case, vain[-1]) or _is_under_way(vain[-1][-1], case.now))
+    if not case.parked and may_go_on and vain[-1] is boots[-1]:
         vain.pop()
     if not case.parked and len(vain) < MAX_BOOTS:
         return
@@ -506,8 +513,43 @@ def boot_loop(case: Case) -> Iterator[Finding]:
         cause=f"The machine boots again and again without getting anywhere{_where_it_ends(ended)}.{'' if awaited else _NOT_AWAITED}",
         evidence=tuple(evidence),
         remedy=f"{'' if awaited else _NOTHING_TO_DO}{_look_at(ended[-1]) if ended else _SCREEN} When that is mended, push its hardware "
-        "again or create a new workflow: a machine that is parked then boots.",
+        "again or create a new workflow: its boots are counted anew then, and a machine that is parked boots.",
     )
+
+
+def _counted_since(case: Case) -> datetime | None:
+    """Since when its boots are counted, as a person pushed its hardware or created a workflow for it; None: since ever.
+
+    One that is parked was counted already.
+    """
+    if case.parked:
+        return None
+    return max((each for each in (case.pushed_at, case.waited_since) if each is not None), default=None)
+
+
+def _leaves_our_sight(case: Case, boot: Sequence[Sighting]) -> bool:
+    """Whether a boot went where the hardware document sends it, and no worker has to come of that: it may lead anywhere."""
+    return boot[-1].stage is Stage.OWN_BOOT and _boots_its_own(case)
+
+
+def _boots_its_own(case: Case) -> bool:
+    """Whether the machine boots for its own script alone: no workflow waits for it."""
+    has_script = case.interface is not None and case.interface.netboot.has_script
+    return has_script and not case.ticket and case.waited_since is None
+
+
+def _since_left_in_peace(case: Case) -> list[tuple[Sighting, ...]]:
+    """Its boots that followed each other: one that was left in peace for longer than those before it, or whose system runs, was no failure."""
+    boots, since = case.boots, list[tuple[Sighting, ...]]()
+    for boot, back in zip(boots, (*(each[0].at for each in boots[1:]), case.now), strict=False):
+        since.append(boot)
+        begins = [each[0].at for each in since]
+        usual = max((after - before for before, after in pairwise(begins)), default=BACK_WITHIN)
+        in_peace = _leaves_our_sight(case, boot) and back - ended_at(boot[-1]) > max(usual, _COMES_BACK_WITHIN)
+        runs = _boots_its_own(case) and text(boot[0], "asker") == Asker.SYSTEM  # what its script boots
+        if in_peace or runs:
+            since.clear()
+    return since
 
 
 def _fetched_again(case: Case) -> tuple[Sighting, ...]:
@@ -583,8 +625,8 @@ def never_seen(case: Case) -> Iterator[Finding]:
     if since and case.now - since < SWITCHED_ON_WITHIN and not hidden:
         return
     if not case.sightings and not case.heard_at:
-        cause = "A workflow waits for the machine, and nothing was ever seen of it."
-        known = f"{moment(case.now)} no question and no transfer of {case.mac} is known"
+        cause = f"A workflow waits for the machine, and nothing was seen of it since tinkbox started at {moment(case.since)} UTC."
+        known = f"{moment(case.now)} no question and no transfer of {case.mac} is stored of an earlier time either"
     elif since and case.heard_at and case.heard_at < since:
         cause = "A workflow waits for the machine, and nothing was seen of it since the workflow was created."
         known = f"{moment(since)} the workflow was created; the machine was heard of last at {moment(case.heard_at)}"
@@ -608,6 +650,8 @@ def stalled_boot(case: Case) -> Iterator[Finding]:
     if not case.last:
         return
     newest, before = case.last[-1], case.furthest[-1]
+    if case.mode == "off" and newest.stage is Stage.OTHER_SERVER:
+        return  # where machines have their addresses by now; what follows is seen from the boot loader on
     awaited = _is_awaited(case)
     gravity = Gravity.SUSPECT if awaited else Gravity.HARMLESS
     idle = "" if awaited else _NOT_AWAITED

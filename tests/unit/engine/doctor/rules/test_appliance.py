@@ -123,6 +123,12 @@ def test_packets_of_one_machine_alone_that_are_not_delivered_are_told_with_its_m
         "firewall."
     )
     assert told.evidence[-1].startswith("no other machine asked there meanwhile")
+    first, _, second = told.remedy.partition(" Else `iptables -I INPUT")
+    assert first == (
+        "`nft list ruleset`, `iptables-save` and `ebtables-save` show the rules. Where one names 02:00:00:00:00:01 (`ether saddr`, "
+        "`--mac-source`), take that away: it drops what other rules let through."
+    )
+    assert second
     beside = replace(unheard, others_at=BEGIN + timedelta(seconds=9))
     (other,) = diagnose(replace(case(replace(SOUND, unheard=(beside,))), hosts=hosts))
     assert other.cause == (

@@ -161,6 +161,22 @@ def test_a_refused_write_is_told_by_what_refused_it(fault: WriteFault, cause: st
         assert not any(each in found.remedy for each in ("df -h", "dmesg"))
 
 
+@pytest.mark.parametrize(
+    ("fault", "way_out", "remedy"),
+    [
+        (WriteFault.LOCKED, "another program holds it: `fuser -v /d/t` tells which", "Another program holds it: `fuser -v /d/t` tells which. The disk is not to blame."),
+        (WriteFault.OTHER, "/d/t is immutable: `chattr -i /d/t`", "/d/t is immutable: `chattr -i /d/t`."),
+        (WriteFault.LIMITED, "take that limit away", "Take that limit away. The disk is not to blame."),
+    ],
+)  # fmt: skip
+def test_what_to_do_about_a_refused_write_stands_in_the_remedy_itself(
+    fault: WriteFault, way_out: str, remedy: str
+) -> None:
+    write = RefusedWrite(since=BEGIN, what=Unwritten.DATABASE, text="it says why", fault=fault, way_out=way_out)
+    (found,) = write_refused(appliance(disk=ROOMY, vitals=Vitals(at=BEGIN, refused_writes=(write,))))
+    assert found.remedy.startswith(f"{remedy} Workers send again")
+
+
 IMAGES = RefusedWrite(since=BEGIN, what=Unwritten.IMAGES, text="8MiB of 10MiB", fault=WriteFault.TOO_MUCH)
 DATABASE = RefusedWrite(
     since=BEGIN + timedelta(minutes=3), what=Unwritten.DATABASE, text="locked", fault=WriteFault.LOCKED

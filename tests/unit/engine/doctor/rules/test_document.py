@@ -122,7 +122,10 @@ def test_a_server_of_this_host_that_is_not_where_it_was_asked_is_told(
 ) -> None:
     refused, _ = found(patient(replace(REFUSED, way=Way(refused=(OURS, 8080, frozenset(at))))))
     assert refused.rule == "RefusedHere"
-    assert refused.cause == f"install/write asked 172.30.0.1 for port 8080, which is this host, and {cause}"
+    assert (
+        refused.cause
+        == f"install/write asked 172.30.0.1 for port 8080, as its output says, which is this host, and {cause}"
+    )
     assert "Connecting to 172.30.0.1:8080" in str(refused.evidence)
     (once,) = (
         each

@@ -88,6 +88,7 @@ def test_an_address_of_a_machine_that_this_host_has_itself_is_told_with_the_mach
     assert (told.rule, told.gravity, told.subject) == ("ReservedHere", Gravity.FAULT, "lo 172.30.0.27")
     assert told.cause.startswith("This host itself has 172.30.0.27 on lo, which is reserved for n7:")
     assert told.remedy.startswith("`ip addr del 172.30.0.27/32 dev lo`")
+    assert told.remedy.endswith("(`tinkbox hardware edit n7 --address IP`).")
     assert "which is reserved for a machine" in found(HostVitals(held=(HELD,))).cause
 
 

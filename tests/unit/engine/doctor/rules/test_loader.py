@@ -2,10 +2,11 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 
-from tests.unit.engine.boot_story import answered, asked, case, failed, fetched, osie_boot, seen
+from tests.unit.engine.boot_story import BEGIN, answered, asked, case, failed, fetched, osie_boot, seen
 from tinkbox.engine.doctor.case import Case, Finding
 from tinkbox.engine.doctor.doctor import diagnose
 from tinkbox.engine.doctor.rules.loader import (
@@ -23,6 +24,7 @@ from tinkbox.engine.doctor.rules.loader import (
 from tinkbox.model.boot import Asker, Stage
 from tinkbox.model.diagnosis import Gravity
 from tinkbox.model.firmware_traits import FirmwareTraits
+from tinkbox.model.sightings import Sighting
 
 
 @pytest.mark.parametrize(
@@ -151,6 +153,21 @@ def test_answers_that_never_arrive_are_a_firewalls() -> None:
     assert found.gravity is Gravity.FAULT
     assert "probably none of them reaches the machine" in found.cause
     assert "firewall" in found.remedy
+
+
+@pytest.mark.parametrize("story", [[*answered(1), seen(2, Stage.LOADER_REQUESTED)], answered(1)], ids=["noted", "lost"])
+def test_a_transfer_that_the_appliances_own_restart_broke_off_blames_no_firewall(story: list[Sighting]) -> None:
+    began = BEGIN + timedelta(seconds=5)
+    silence = failed(30, "silence", 0, heard=0)
+    assert not list(transfer_stopped(case(asked(0), *story, silence, since=began)))
+    assert list(transfer_stopped(case(asked(0), *story, silence)))
+    # It asked anew since, or failed again, or the start is long ago.
+    again = replace(silence, facts={**silence.facts, "count": 2, "lasted": 40.0})
+    assert list(transfer_stopped(case(asked(0), *story, again, since=began)))
+    assert list(transfer_stopped(case(asked(0), *story, asked(20), silence, since=began)))
+    assert list(transfer_stopped(case(asked(0), *story, silence, failed(70, "silence", 0, heard=0), since=began)))
+    assert list(transfer_stopped(case(asked(0), *story, failed(300, "silence", 0, heard=0), since=began)))
+    assert list(transfer_stopped(case(asked(6), failed(36, "silence", 0, heard=0), since=began)))
 
 
 def test_whole_blocks_that_never_arrive_are_too_large_for_the_way() -> None:

@@ -25,7 +25,7 @@ from tests.unit.engine.boot_story import (
 )
 from tests.unit.engine.doctor.rules.test_silence import WORK
 from tests.unit.engine.presences import presence_where
-from tinkbox.engine.doctor.case import Case, KnownHost, NetworkQuestion
+from tinkbox.engine.doctor.case import Case, Finding, KnownHost, NetworkQuestion
 from tinkbox.engine.doctor.case import held_back as held_back_alone
 from tinkbox.engine.doctor.doctor import diagnose
 from tinkbox.engine.doctor.rules.network import (
@@ -50,12 +50,13 @@ from tinkbox.engine.doctor.rules.network import (
 )
 from tinkbox.engine.timeline.sighting_rules import Unnoted
 from tinkbox.model.boot import Asker, Stage
-from tinkbox.model.diagnosis import Gravity
+from tinkbox.model.diagnosis import Diagnosis, Gravity
 from tinkbox.model.hardware import MacAddress
+from tinkbox.model.host_vitals import HostVitals, OtherAppliance
 from tinkbox.model.leases import Claimant, Subnet
 from tinkbox.model.limits import NODE_CONNECTIONS, RENDERINGS, HeldBack, Standing
 from tinkbox.model.sightings import Sighting
-from tinkbox.model.vitals import TaggedQuestion
+from tinkbox.model.vitals import StaticPort, TaggedQuestion, Vitals
 from tinkbox.model.workflow import State
 
 NODE = KnownHost(name="node1", in_touch=True)
@@ -211,6 +212,21 @@ def test_server_that_answers_machines_and_not_us_is_suspect_at_most(mode: str) -
     assert not list(nobody_gives_addresses(appliance(mode=mode, addressed=seen_at, rivals=(rival(),))))
 
 
+@pytest.mark.parametrize("mode", ["proxy", "off"])
+def test_another_tinkbox_may_give_addresses_to_the_machines_that_it_knows(mode: str) -> None:
+    other = OtherAppliance(interface="eth1", address=OTHER_ADDRESS, mac=MacAddress(HIS), at=BEGIN)
+
+    def told(heard_of: OtherAppliance) -> Finding:
+        vitals = Vitals(at=BEGIN, host=HostVitals(appliances=(heard_of,)))
+        (found,) = nobody_gives_addresses(appliance(mode=mode, vitals=vitals))
+        return found
+
+    found = told(other)
+    assert (found.gravity, "it may answer only machines that it knows" in found.cause) == (Gravity.SUSPECT, True)
+    assert found.evidence[-1].startswith(f"2026-11-21 03:00:00 another tinkbox, {HIS} at {OTHER_ADDRESS}, was heard")
+    assert told(replace(other, unanswered=BEGIN)).gravity is Gravity.FAULT, "it is probably gone"
+
+
 def test_with_dhcp_off_the_other_server_has_to_send_machines_here() -> None:
     (found,) = not_directed_here(appliance(mode="off", rivals=(rival(),)))
     assert (found.gravity, "172.30.0.9" in found.cause) == (Gravity.FAULT, True)
@@ -262,6 +278,24 @@ def test_a_reserved_address_of_no_network_of_ours_is_a_fault() -> None:
     assert not list(
         address_outside(case(asked(0), seen(1, Stage.OTHER_SERVER, server="172.30.0.9", address="0.0.0.0")))
     )
+
+
+def test_an_address_at_which_a_machine_fetched_what_it_boots_works_wherever_it_lies() -> None:
+    routed = replace(KNOWN, address=IPv4Address("10.9.0.21"))
+    given = asked(0, relay="10.9.0.1"), *answered(1, "10.9.0.21")
+    assert len(list(address_outside(case(*given, after=60, interface=routed)))) > 0
+    asked_once_more = asked(900, relay="10.9.0.1")
+    for worked in ((*given, fetched(5)), (*given, seen(5, Stage.SCRIPT)), (*given, fetched(5), asked_once_more)):
+        assert not list(address_outside(case(*worked, after=60, interface=routed)))
+        assert not list(address_outside(case(*worked, after=60, interface=None)))
+    # What it fetched at another address, or before it was given this one, shows nothing of this one.
+    elsewhere = asked(0), *answered(1), fetched(5)
+    assert len(list(address_outside(case(*elsewhere, after=60, interface=routed)))) == 1
+    assert len(list(address_outside(case(*elsewhere, *answered(9, "10.9.0.21"), after=60, interface=routed)))) > 0
+    strange = asked(0, relay="10.9.0.1"), *answered(1)
+    again = asked(900, relay="10.9.0.1"), *answered(901)
+    assert len(list(address_outside(case(*strange, *again, after=60)))) == 1
+    assert not list(address_outside(case(*strange, fetched(5), *again, after=60)))
 
 
 def test_a_netmask_that_leaves_the_appliance_out_is_a_fault_until_the_machine_comes_all_the_same() -> None:
@@ -349,6 +383,41 @@ def test_firmware_that_takes_the_address_and_not_the_boot_file_ignores_proxy_off
     (found,) = proxy_ignored(case(asked(0), OFFERED, STRAY, mode="proxy", after=20))
     assert (found.gravity, "ignores proxy offers" in found.cause) == (Gravity.FAULT, True)
     assert len(found.evidence) == 3
+
+
+@pytest.mark.parametrize("alone", [True, False], ids=["one machine", "all machines"])
+@pytest.mark.parametrize("says", [{"boot_file": "other.efi"}, {"pxe": True}], ids=["boot file", "port 4011"])
+def test_firmware_that_boots_from_another_server_ignores_no_proxy_offers(
+    says: dict[str, object], *, alone: bool
+) -> None:
+    other = rival(offered=None, server=IPv4Address("172.30.0.8"), **says)
+    asked_at = NetworkQuestion(at=BEGIN, answered=True, offered=True, booting=(other,))
+    heard_of = {"rivals": (other,)} if alone else {"rivals": None, "question": asked_at}
+    story = case(asked(0), OFFERED, STRAY, mode="proxy", after=20, **heard_of)
+    (found,) = diagnose(story)
+    assert (found.rule, found.gravity) == ("OtherBootServer", Gravity.FAULT)
+    assert "did not ask for the boot file that we offered: another server, 172.30.0.8, tells it" in found.cause
+    assert any("accepted 172.30.0.77" in each for each in found.evidence)
+    assert found.remedy.startswith("Take the boot file")
+    # Without an address it came nowhere, whichever server it prefers; a server that sends machines here is none of those.
+    (found,) = diagnose(replace(story, sightings=(asked(0), OFFERED)))
+    assert (found.rule, found.gravity) == ("OtherBootServer", Gravity.SUSPECT)
+    ours = replace(other, next_server=OURS)
+    here = {"rivals": (ours,)} if alone else {"question": replace(asked_at, booting=(ours,))}
+    (found,) = diagnose(replace(story, **here))
+    assert found.rule == "ProxyIgnored"
+
+
+def test_only_the_newest_question_counts_and_stands_with_its_own_times() -> None:
+    old = [asked(0), OFFERED, replace(STRAY, facts={**STRAY.facts, "lasted": 2.0})]
+    assert not list(proxy_ignored(case(*old, asked(240), mode="proxy", after=20)))
+    # Of what repeats, only the newest time counts: this accepted an address before it was asked for once more.
+    again = [replace(each, facts={**each.facts, "lasted": 60.0}) for each in old[:2]]
+    (found,) = proxy_ignored(case(*again, old[2], mode="proxy", after=80))
+    assert (found.gravity, any("accepted" in each for each in found.evidence)) == (Gravity.SUSPECT, False)
+    whole = [*again, replace(STRAY, facts={**STRAY.facts, "lasted": 60.0})]
+    (found,) = proxy_ignored(case(*whole, mode="proxy", after=80))
+    assert [each[11:19] for each in found.evidence] == ["03:01:01", "03:01:03", "03:01:23"]
 
 
 def test_a_proxy_that_only_heard_of_an_address_says_no_more_than_that() -> None:
@@ -717,13 +786,16 @@ def test_firmware_that_asks_in_a_vlan_is_told_before_its_system_that_was_heard_w
     ]
 
 
+TAP3 = StaticPort(bridge="lab", port="tap3")
+
+
 def test_a_static_entry_of_a_bridge_is_told_of_a_machine_that_stands_still() -> None:
     stands = case(asked(0), *answered(1), after=60)
     asked_for: list[str] = []
 
-    def static_port(mac: str) -> tuple[str, str]:
+    def static_port(mac: str) -> StaticPort:
         asked_for.append(mac)
-        return "lab", "tap3"
+        return TAP3
 
     presence = presence_where(static_port=static_port, clock=lambda: BEGIN)
     assert not list(sent_elsewhere(presence.with_bridge(case(asked(0), *answered(1), after=30)))), "it is on its way"
@@ -733,6 +805,24 @@ def test_a_static_entry_of_a_bridge_is_told_of_a_machine_that_stands_still() -> 
     assert (still.rule, found.rule) == ("Stalled", "SentElsewhere"), "most such entries are right"
     assert f"`bridge fdb del {MAC} dev tap3 master static`" in found.remedy
     assert "wherever" not in found.cause
+
+
+def test_a_static_entry_for_a_port_where_no_machine_is_comes_first() -> None:
+    unused = replace(TAP3, unused="nothing ever came in on tap3")
+    presence = presence_where(static_port=lambda _: unused, clock=lambda: BEGIN)
+    stands, still = case(asked(0), *answered(1)), "Stalled"
+
+    def told(after: float, newest: float) -> list[Diagnosis]:
+        asks = seen(0, Stage.DISCOVER, lasted=newest), *answered(1, lasted=newest)
+        return [*diagnose(presence.with_bridge(replace(stands, sightings=asks, now=BEGIN + timedelta(seconds=after))))]
+
+    assert [each.rule for each in told(60, 55)[:2]] == [still, "SentElsewhere"], "the port may be there since then"
+    assert [each.rule for each in told(65, 55)[:2]] == [still, "SentElsewhere"]
+    first, second = told(80, 75)[:2]
+    assert (first.rule, first.gravity, second.rule) == ("SentElsewhere", Gravity.FAULT, still)
+    assert [each.rule for each in told(200, 195)[:2]] == [still, "SentElsewhere"], "it was not looked at for long"
+    assert first.cause.endswith("to the port tap3, and the machine is not there: nothing ever came in on tap3.")
+    assert first.remedy.startswith(f"`bridge fdb del {MAC} dev tap3 master static`")
 
 
 ALONE = {"sent_alone": 1}
@@ -745,6 +835,8 @@ ALONE = {"sent_alone": 1}
         ([asked(0), *answered(1, **ALONE)], False),
         ([asked(0), seen(1, Stage.OFFERED, **ALONE)], True),
         ([asked(0), seen(1, Stage.OFFERED)], False),
+        ([asked(0), *answered(1), seen(9, Stage.OFFERED, **ALONE)], True),
+        ([asked(0), seen(1, Stage.OFFERED, lasted=30), seen(9, Stage.OFFERED, **ALONE)], False),
         ([asked(0), *answered(1), seen(2, Stage.BOOT_SERVER)], False),
         ([asked(0), *answered(1), fetched(2), asked(3, Asker.IPXE), *answered(4)], False),
         ([asked(0), *answered(1), seen(2, Stage.LOADER_REQUESTED)], True),
@@ -754,18 +846,19 @@ ALONE = {"sent_alone": 1}
     ],
     ids=[
         "all that it heard went to all", "it took an offer that was sent to it alone", "an offer to it alone that it does not take",
-        "an offer to all that it does not take", "it asked on port 4011, so it had our MAC", "it fetched its loader",
+        "an offer to all that it does not take", "an offer to it alone after one to all", "an offer to all after one to it alone", "it asked on port 4011, so it had our MAC", "it fetched its loader",
         "no block of its loader was acknowledged", "blocks of its loader were", "no answer by TFTP was acknowledged", "one was",
     ],
 )  # fmt: skip
 def test_a_static_entry_is_told_of_only_where_nothing_that_was_sent_to_the_machine_alone_arrived(
     sightings: list[Sighting], told: bool
 ) -> None:
-    presence = presence_where(static_port=lambda _: ("lab", "tap3"), clock=lambda: BEGIN)
+    presence = presence_where(static_port=lambda _: TAP3, clock=lambda: BEGIN)
     assert bool(list(sent_elsewhere(presence.with_bridge(case(*sightings, after=60))))) is told
 
 
 WRONG = MacAddress("08:00:27:99:99:99")
+FETCHED_BEFORE = [asked(0), *answered(1), fetched(2), failed(40, "silence", 0, heard=0)]
 UNHEARD = [asked(0), *answered(1), failed(20, "silence", 0, heard=0)]
 
 
@@ -778,6 +871,9 @@ UNHEARD = [asked(0), *answered(1), failed(20, "silence", 0, heard=0)]
         (UNHEARD, 1, MAC, ["TransferStopped"]),
         (UNHEARD, 1, None, ["TransferStopped"]),
         ([asked(0), *answered(1), failed(20, "silence", 12, heard=1)], 1, WRONG, ["TransferStopped"]),
+        ([asked(0), *answered(1, sent_alone=1), failed(20, "silence", 0, heard=0)], 1, WRONG, ["WrongNeighbour"]),
+        (FETCHED_BEFORE, 1, WRONG, ["WrongNeighbour"]),
+        ([*FETCHED_BEFORE, fetched(50)], 1, WRONG, []),
     ],
     ids=[
         "no answer arrived",
@@ -786,6 +882,9 @@ UNHEARD = [asked(0), *answered(1), failed(20, "silence", 0, heard=0)]
         "the entry is right",
         "there is none",
         "some arrived",
+        "it took its address before",
+        "it fetched a file before",
+        "it fetched one since",
     ],
 )
 def test_a_permanent_entry_that_sends_what_is_for_the_machine_to_another_one_is_told_in_place_of_a_firewall(

@@ -20,7 +20,7 @@ from tests.unit.engine.boot_story import (
     seen,
 )
 from tests.unit.engine.doctor.rules.test_silence import HEARD, OTHER, WORK, elsewhere
-from tinkbox.engine.doctor.case import Case, Lent
+from tinkbox.engine.doctor.case import Case, Finding, Lent
 from tinkbox.engine.doctor.doctor import diagnose
 from tinkbox.engine.doctor.rules.permission import (
     asked_in_its_name,
@@ -340,6 +340,37 @@ def test_refused_ticket_is_suspect_while_the_machines_worker_is_in_touch_unless_
     # Two workers on the machine itself; from elsewhere another host may work in its name.
     assert told(TicketRefusal.USED, MINE, 12) == (Gravity.SUSPECT, True)
     assert told(TicketRefusal.USED, "172.30.0.66", 12) == (Gravity.FAULT, False)
+
+
+def test_ticket_of_a_machine_whose_worker_is_in_touch_is_no_sign_of_an_earlier_release() -> None:
+    def told(address: str, contact: float, after: float, *more: Sighting) -> Finding:
+        heard = replace(WORK, contact=BEGIN + timedelta(seconds=contact))
+        refused = refused_at(address, TicketRefusal.OLD_WORKER)
+        story = case(*osie_boot(0), seen(50, Stage.SESSION), refused, *more, work=heard, after=after)
+        (found,) = ticket_refused(story)
+        return found
+
+    def is_doubted(found: Finding) -> bool:
+        doubt = (
+            "its worker was in touch all the same: another host may have sent this in its name" in found.evidence[-1]
+        )
+        return doubt and found.gravity is Gravity.SUSPECT and "boot the machine again" not in found.remedy
+
+    strange = told("172.30.0.66", 88, 5)
+    assert is_doubted(strange)
+    assert "shown from 172.30.0.66, which is not the machine's address" in strange.cause
+    assert strange.remedy.startswith("The appliance refused it")
+    assert "Find the host at 172.30.0.66" in strange.remedy
+    own = told(MINE, 88, 5)
+    assert is_doubted(own)
+    assert "not the machine's" not in own.cause
+    assert "second worker" in own.remedy
+    # It worked on afterwards, and is not in touch now; or another boot has a worker of this release.
+    assert is_doubted(told("172.30.0.66", 100, 3_600))
+    assert told(MINE, 60, 3_600, seen(200, Stage.SESSION)).past
+    # A worker that was not heard of since may be the one that was refused.
+    silent = told(MINE, 60, 3_600)
+    assert (silent.gravity, "osie build" in silent.remedy) == (Gravity.FAULT, True)
 
 
 def test_ticket_that_cannot_be_read_is_told_in_place_of_what_only_waits_or_was_never_seen() -> None:

@@ -19,7 +19,7 @@ from tinkbox.model.session import TicketRefusal
 from tinkbox.model.sightings import Fact, Sighting
 from tinkbox.model.vitals import Attachment, Vitals
 from tinkbox.model.workflow import State
-from tinkbox.wire.polling import SILENT_SECONDS
+from tinkbox.wire.polling import ORDERS_SECONDS, POLL_SECONDS, SILENT_SECONDS
 
 STARTED = BEGIN + timedelta(seconds=60)
 HEARD = BEGIN + timedelta(seconds=100)
@@ -66,6 +66,14 @@ def test_what_answers_no_arp_is_off_and_what_answers_hangs() -> None:
     (hangs,) = silent_worker(working(30, answers=True, silent_beside=("node8",)))
     assert (hangs.gravity, "answers ARP, so its kernel or its worker hangs" in hangs.cause) == (Gravity.SUSPECT, True)
     assert hangs.evidence[1:3] == ("its address answers ARP", "silent as well: machine node8")
+
+
+def test_where_the_machine_cannot_be_asked_its_worker_may_have_ended_alone() -> None:
+    (found,) = silent_worker(working(40))
+    assert found.cause.endswith(": its worker ended, or the machine is off or hangs, or the way to it is cut.")
+    assert "A worker that you started by hand: start it again." in found.remedy
+    (hangs,) = silent_worker(working(40, answers=True))
+    assert "its worker ended, or something drops TCP" in hangs.cause
 
 
 def test_several_that_are_silent_have_the_way_in_common() -> None:
@@ -216,3 +224,39 @@ def test_worker_beside_a_second_host_at_its_address_is_silent_for_that() -> None
 def test_refusals_that_go_on_since_the_worker_was_heard_count_whenever_they_began() -> None:
     assert "two hosts" in next(silent_worker(working(40, elsewhere(95, count=9, lasted=30.0)))).cause
     assert "two hosts" not in next(silent_worker(working(40, elsewhere(95)))).cause
+
+
+def waited_for(silent: float, *more: object, **changes: object) -> Case:
+    """A machine for which a workflow waits, and whose idle worker was heard of last so many seconds ago."""
+    polls = timedelta(seconds=POLL_SECONDS)
+    waits = {"action_state": State.PENDING, "state": State.PENDING, "since": None, "waits": "node7", "idle": True}
+    return working(silent, *more, **{**waits, "polls": polls, **changes})
+
+
+def test_a_silent_worker_that_a_workflow_waits_for_is_told_though_no_action_runs() -> None:
+    bound = POLL_SECONDS + SILENT_SECONDS - ORDERS_SECONDS
+    assert not list(silent_worker(waited_for(bound)))
+    (found,) = silent_worker(waited_for(240, answers=True, created_at=HEARD + timedelta(seconds=60)))
+    assert found.gravity is Gravity.SUSPECT
+    assert found.cause.startswith(
+        "The machine's worker, which the workflow waits for, is silent for 4:00: the machine is on and answers ARP"
+    )
+    assert "its address answers ARP" in found.evidence
+    assert "boot the machine again, or start its worker" in found.remedy
+    assert "no action runs, so nothing is lost" in found.remedy
+    link = "the appliance's interface lan is down"
+    assert link in next(silent_worker(waited_for(240, link=link))).cause
+    assert "beside it are silent too" in next(silent_worker(waited_for(240, silent_beside=("node8", "node9")))).cause
+    assert diagnose(waited_for(240))[0].rule == "SilentWorker"
+    assert diagnose(waited_for(240))[0].leads
+
+
+def test_a_silent_worker_of_a_machine_that_no_workflow_waits_for_or_that_boots_is_not_told() -> None:
+    for changes in (
+        {"waits": ""},
+        {"idle": False},
+        {"before": ("w0",)},
+        {"state": State.SUCCESS, "action_state": State.SUCCESS},
+    ):
+        assert not list(silent_worker(waited_for(240, **changes)))
+    assert not list(silent_worker(waited_for(240, asked(150))))

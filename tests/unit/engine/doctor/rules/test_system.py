@@ -167,6 +167,11 @@ def test_an_osie_is_needed_for_the_machines_architecture() -> None:
     assert not list(no_osie(case()))
     assert not list(no_osie(case(interface=arm, ticket=False)))
     assert list(no_osie(case(interface=arm, surveyed=True)))
+    told = case(interface=arm)
+    work = Work(id="w1", name="w", state=State.RUNNING, created_at=BEGIN, contact=told.now)
+    assert not list(no_osie(replace(told, work=work))), "its worker is in touch"
+    assert not list(no_osie(replace(told, work=work, osie=(), osie_trouble="no kernel")))
+    assert list(no_osie(replace(told, work=replace(work, contact=told.now - timedelta(minutes=1)))))
     for own in (
         Netboot(script_url="http://lab/x"),
         Netboot(osie=OwnOsie(kernel="http://lab/k", initramfs="http://lab/i")),
@@ -639,6 +644,51 @@ def test_a_loop_of_a_machine_that_has_nothing_to_boot_is_harmless() -> None:
         assert found.remedy.startswith("Nothing to do while you have no workflow for it.")
 
 
+def own_boots(*seconds: float) -> list[Sighting]:
+    """Boots into a script of the machine's own document, of which nothing more is seen."""
+    return [each for at in seconds for each in (asked(at), *answered(at + 1), seen(at + 7, Stage.OWN_BOOT))]
+
+
+OWN = replace(KNOWN, netboot=Netboot(script="chain http://other/"))
+
+
+def loops(*story: Sighting, **more: object) -> bool:
+    return bool(list(boot_loop(case(*story, interface=OWN, ticket=False, **more))))
+
+
+def test_boots_by_hand_into_an_own_script_are_no_loop() -> None:
+    assert not loops(*own_boots(0, 25, 50), after=1), "the newest has not come back"
+    assert not loops(*own_boots(0, 25, 50), after=600)
+
+
+def test_a_loop_is_over_when_an_own_script_was_left_in_peace() -> None:
+    four = own_boots(0, 25, 50, 75)
+    assert loops(*four, after=60)
+    assert not loops(*four, after=121)
+    slow = own_boots(0, 200, 400, 600)
+    assert loops(*slow, after=190), "the next boot of this loop is not due yet"
+    assert not loops(*slow, after=201)
+    assert loops(*four, asked(200), after=5), "it came back"
+    assert not loops(*four, asked(300), after=5), "that is another boot, and no more of this loop"
+    runs = [asked(90, Asker.SYSTEM), *answered(91)]
+    assert not loops(*four, *runs, after=60), "the system that its script boots has its address"
+    assert list(boot_loop(case(*four, interface=OWN, after=600))), "a workflow waits for its worker"
+
+
+@pytest.mark.parametrize("what", ["pushed_at", "waited_since"])
+def test_a_push_and_a_new_workflow_end_a_loop(what: str) -> None:
+    four = own_boots(0, 25, 50, 75)
+    assert not loops(*four, after=30, **{what: BEGIN + timedelta(seconds=90)})
+    assert loops(*four, after=30, **{what: BEGIN})
+
+
+def test_with_mode_off_an_address_of_another_server_is_no_standstill() -> None:
+    taken = seen(2, Stage.OTHER_SERVER, server="172.30.0.9", address="172.30.0.77")
+    assert not list(stalled_boot(case(asked(0), taken, mode="off", after=50)))
+    (found,) = stalled_boot(case(asked(0), taken, mode="proxy", after=50))
+    assert found.gravity is Gravity.SUSPECT
+
+
 @pytest.mark.parametrize(("after", "found"), [(40, 0), (80, 1)])
 def test_a_boot_that_stands_still_is_told_where(after: float, found: int) -> None:
     findings = list(stalled_boot(case(asked(0), *answered(1), after=after)))
@@ -667,7 +717,10 @@ def test_a_machine_that_was_never_seen_stands_nowhere() -> None:
 
 def test_a_machine_that_is_waited_for_in_vain_is_said_to_be_so() -> None:
     (found,) = never_seen(case())
-    assert (found.gravity, "nothing was ever seen of it" in found.cause) == (Gravity.SUSPECT, True)
+    assert (found.gravity, found.cause) == (
+        Gravity.SUSPECT,
+        "A workflow waits for the machine, and nothing was seen of it since tinkbox started at 2026-11-21 02:00:00 UTC.",
+    )
     assert (
         found.evidence[1] == "with dhcp.mode: reservation a machine is seen from its first question for an address on"
     )

@@ -189,6 +189,14 @@ def test_an_actions_word_spelled_as_ours_has_none_of_our_advice() -> None:
     assert ours.remedy.startswith("Correct the template's `disk`")
 
 
+def test_advice_to_change_the_template_names_that_and_the_machine() -> None:
+    missing = replace(FAILED, reason="NoSuchDisk", message="no sda", hint=Reason.NO_SUCH_DISK.hint)
+    (told,) = found(patient(replace(missing, template="my os")))
+    assert f"(`tinkbox workflow create -t 'my os' {MAC}`)" in told.remedy
+    (unknown,) = found(patient(missing))
+    assert "create -t TEMPLATE" in unknown.remedy
+
+
 def test_the_advice_about_a_service_that_failed_names_it() -> None:
     failed = replace(
         FAILED, reason="ServiceFailed", message="it ended", hint=Reason.SERVICE_FAILED.hint, service="boot files"

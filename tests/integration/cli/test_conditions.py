@@ -104,7 +104,7 @@ def test_a_disk_that_fills_is_told_everywhere_once_and_so_is_its_end(configurati
     ballast.unlink()
     with serving(configuration), events(configuration) as watching:
         assert "condition.began" in next_event(watching, DISK)
-        assert f"{DISK} is over after" in next_event(watching, DISK)
+        assert f"{DISK} is over" in next_event(watching, DISK)
         assert DISK not in conditions(configuration)
         assert [each.split(" after")[0] for each in log(configuration, DISK)] == [f"{DISK} is over"]
         assert f'tinkbox_condition{{rule="{DISK}",gravity="fault"}} 0'.encode() in asked(configuration, "/metrics")
@@ -123,5 +123,5 @@ def test_a_restart_repeats_nothing_of_what_lasts(configuration: Configuration) -
         assert conditions(configuration)["NoOsie"]["since"] == since
         assert log(configuration, "NoOsie") == []
         (configuration.data / "away").rename(osie)
-        assert "NoOsie is over after" in next_event(watching, "NoOsie"), "the next event of it"
+        assert "NoOsie is over" in next_event(watching, "NoOsie"), "the next event of it"
         assert "NoOsie" not in conditions(configuration)

@@ -80,7 +80,7 @@ ADDED = {
     "name", "key", "mac", "netmask", "gateway", "state", "failure", "labels", "template_name", "machines", "actions_done",
     "actions_total", "overtaken", "run", "id", "failed_attempts", "attributes", "sha256", "namespace",
     "workflow", "workflows", "subject", "since", "examined", "unexamined", "waiting", "diagnosis", "service",
-    "output_bytes",
+    "output_bytes", "way_to_change",
 }  # fmt: skip
 # The type and reason of conditions of which the words differ.
 WAITING = {("Started", "Pending"), ("Started", "WaitingForServices")}

@@ -46,6 +46,16 @@ FORGEABLE: Final = frozenset(
         Stage.STILL_THERE,
     }
 )
+# What shows that a machine was told here what to boot, or fetched it: none comes without an address that works.
+FETCHED_BY_HTTP: Final = (
+    Stage.SCRIPT,
+    Stage.DISCOVERY,
+    Stage.SUPPLIED,
+    Stage.OWN_BOOT,
+    Stage.LOCAL_DISK,
+    Stage.KERNEL,
+    Stage.RAMDISK,
+)
 ON_APPLIANCE: Final = "the appliance"  # what the appliance is called as the host of a service
 SWITCHED_ON_WITHIN: Final = timedelta(minutes=1)  # after a workflow for a machine was created
 MOST_NAMED: Final = 4

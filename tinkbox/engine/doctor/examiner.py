@@ -9,6 +9,7 @@ from ipaddress import IPv4Address
 from itertools import islice
 
 from tinkbox.engine.doctor.case import (
+    FETCHED_BY_HTTP,
     FORGEABLE,
     MOST_NAMED,
     Case,
@@ -101,13 +102,7 @@ _ADDRESSED = frozenset(
         Stage.BOOT_SERVER,
         Stage.LOADER_REQUESTED,
         Stage.LOADER,
-        Stage.SCRIPT,
-        Stage.DISCOVERY,
-        Stage.SUPPLIED,
-        Stage.OWN_BOOT,
-        Stage.LOCAL_DISK,
-        Stage.KERNEL,
-        Stage.RAMDISK,
+        *FETCHED_BY_HTTP,
     }
 )
 # What a doctor's rule may tell of although the boot went on, and is so seldom that each such timeline is read.

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from ipaddress import IPv4Address, IPv4Network
 from itertools import takewhile
 
-from tinkbox.engine.doctor.case import MOST_NAMED, Case, Finding, line, moment, number, of, some, text
+from tinkbox.engine.doctor.case import FETCHED_BY_HTTP, MOST_NAMED, Case, Finding, line, moment, number, of, some, text
 from tinkbox.engine.doctor.rules.loader import IPXE
 from tinkbox.engine.machines.boot_progress import is_its_own
 from tinkbox.engine.timeline.sighting_rules import ended_at
@@ -53,26 +53,14 @@ _ADDRESSES = "addresses"  # the subject of what is told of their giver, in which
 # What shows that a machine has its address of us, or boots from here.
 _FROM_HERE = (
     Stage.LEASED,
-    Stage.SCRIPT,
-    Stage.DISCOVERY,
-    Stage.SUPPLIED,
-    Stage.OWN_BOOT,
-    Stage.LOCAL_DISK,
-    Stage.KERNEL,
-    Stage.RAMDISK,
+    *FETCHED_BY_HTTP,
     Stage.SESSION,
     Stage.WORKER,
 )
 # What no machine fetches, or does, whom our answers do not reach.
 _FETCHED = (
     Stage.LOADER,
-    Stage.SCRIPT,
-    Stage.DISCOVERY,
-    Stage.SUPPLIED,
-    Stage.OWN_BOOT,
-    Stage.LOCAL_DISK,
-    Stage.KERNEL,
-    Stage.RAMDISK,
+    *FETCHED_BY_HTTP,
     Stage.FIRMWARE,
     Stage.SESSION,
     Stage.WORKER,

@@ -222,7 +222,7 @@ static int resume(struct helper *helper, const struct past *past)
     bool before = past->phase == NEW || (past->phase == HELD && past->kind == BEFORE);
 
     if (past->phase == RUNNING)
-        record_exited(past->run, past->code, true);
+        record_unseen_end(past->run, past->code);
     if (before && armed & HOLD_BEFORE)
         return hold(helper, BEFORE);
     if (armed & HOLD_AT_ONCE)

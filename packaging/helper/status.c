@@ -110,6 +110,11 @@ void record_exited(unsigned long run, int code, bool killed)
     record("exited %lu %d %s\n", run, code, killed ? "signal" : "exit");
 }
 
+void record_unseen_end(unsigned long run, int code)
+{
+    record("exited %lu %d unseen\n", run, code);
+}
+
 void record_held(unsigned long run, enum kind kind)
 {
     record("held %lu %s\n", run, KINDS[kind]);

@@ -24,6 +24,8 @@ int code_of_failure(int error);
 void record_started(unsigned long run, int process);
 void record_failure(unsigned long run, int error, int interpreter);
 void record_exited(unsigned long run, int code, bool killed);
+/* It ended together with the helper that had started it. */
+void record_unseen_end(unsigned long run, int code);
 void record_held(unsigned long run, enum kind kind);
 void record_command(unsigned long sequence);
 

@@ -5,6 +5,7 @@ containerd, shim and container with it, and no mount stays behind.  Its /dev is 
 /dev that containers share is not made on the host, and not below the feet of another engine.
 """
 
+import json
 import os
 import shutil
 import signal
@@ -123,6 +124,13 @@ class DockerEngine:
         """Stop and start it, on the same data."""
         self.stop()
         self.start()
+
+    def forget_start(self, container: str) -> None:
+        """While it does not run: as if it had been killed before it wrote down that it started the container."""
+        (file,) = (self._folder / "data" / "containers").glob(f"{container}*/config.v2.json")
+        known = json.loads(file.read_bytes())
+        known["State"] |= {"Running": False, "Pid": 0, "StartedAt": "0001-01-01T00:00:00Z"}
+        file.write_text(json.dumps(known))
 
     @contextmanager
     def short_of_memory(self, limit: int) -> Iterator[None]:

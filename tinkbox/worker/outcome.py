@@ -67,16 +67,20 @@ class NotExecutable(ContainerFailed):
     """The kernel does not know the format of the program, as of one for another processor."""
 
 
-def engine_ended_it(remembered: Sequence[str] | None, *, engine_was_away: bool) -> bool:
+def engine_ended_it(remembered: Sequence[str] | None, *, engine_was_away: bool, end_unseen: bool = False) -> bool:
     """Whether the engine ended together with a container that is over, by what it remembers of that.
 
     `remembered` is as `Runtime.remembered` has it, None where no engine answers that could tell.  An engine that ends has no memory
-    in its next life; one that was killed finds the container, and kills it itself before it answers.
+    in its next life; one that was killed finds the container, and kills it itself before it answers.  One that was killed before it
+    had written down that it started the container takes it for one that never was, and starts it again when it is asked to: by then
+    the process had ended together with its helper, which is `end_unseen`.
     """
     if remembered is None:
         return True
     newest = since_the_start(remembered)
     if "die" not in newest:
+        return True
+    if end_unseen and remembered.count("start") == 1 and "create" not in remembered:
         return True
     return engine_was_away and "start" not in newest and "kill" in newest
 

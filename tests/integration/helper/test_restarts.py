@@ -47,7 +47,7 @@ def test_a_command_that_was_killed_with_its_container_counts_as_killed(action: A
     else:
         action.start_again()
         assert action.ended() == 137
-    assert action.facts[:2] == ["started 1", "exited 1 137 signal"]
+    assert action.facts[:2] == ["started 1", "exited 1 137 unseen"]
     assert action.printed == "ran\n"
 
 

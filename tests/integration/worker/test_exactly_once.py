@@ -116,6 +116,24 @@ def test_the_engine_is_killed_during_an_action(lab: Lab) -> None:
     assert starts(lab) == 1
 
 
+@pytest.mark.parametrize("helper", [True, False])
+def test_the_engine_is_killed_before_it_wrote_down_that_the_action_began(lab: Lab, helper: bool) -> None:
+    with serving(lab.configuration):
+        with lab.working() as worker:
+            workflow = lab.workflow(SLOW, helper=helper)
+            until(lambda: lab.marked("begun"), "the action")
+            worker.kill()
+        (container,) = lab.containers()
+        lab.engine.kill()
+        lab.engine.forget_start(container)
+        lab.engine.start()
+        with lab.working():
+            assert lab.finished(workflow) == "FAILED"
+            (told,) = [event for event in lab.events(workflow) if event["kind"] == "action.failed"]
+    assert told["reason"] == "EngineRestarted"
+    assert starts(lab) == 1
+
+
 @pytest.mark.parametrize("trap", ["", "trap 'exit 143' TERM\n", "trap '' TERM\n"])
 def test_an_engine_that_is_told_to_end_is_the_reason_of_the_action_that_it_ended(lab: Lab, trap: str) -> None:
     with serving(lab.configuration), lab.working():

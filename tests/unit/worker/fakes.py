@@ -94,7 +94,7 @@ class FakeRuntime:
         self.away = False
         self.layers = False
         self.networks = {"host", "none"}
-        self.memory: tuple[str, ...] = ("start", "die")
+        self.memory: tuple[str, ...] = ("create", "start", "die")
         self.foreign_to_it = ""
         self._numbers = count(1)
 

@@ -94,6 +94,22 @@ def test_an_engine_that_ended_is_known_by_what_it_forgot(
     assert verdict.engine_ended_it(remembered, engine_was_away=away) is ended
 
 
+@pytest.mark.parametrize(
+    ("remembered", "ended"),
+    [
+        (("start", "die"), True),
+        (("attach", "start", "die"), True),
+        (("create", "start", "die"), False),
+        (("start", "kill", "die", "start", "die"), False),
+    ],
+)
+def test_a_process_that_had_begun_before_the_engines_only_start_of_it_ended_with_the_engine_before(
+    remembered: tuple[str, ...], ended: bool
+) -> None:
+    assert verdict.engine_ended_it(remembered, engine_was_away=True, end_unseen=True) is ended
+    assert not verdict.engine_ended_it(remembered, engine_was_away=True)
+
+
 def test_an_action_that_somebody_had_the_engine_kill_is_told_so() -> None:
     killed = ("create", "start", "kill", "die")
     assert verdict.engine_was_told_to_kill(killed)

@@ -141,12 +141,26 @@ class ActionProcess:
             await prepare()
             container = await self._containers.made(role, command, lambda: self._arming.policy)
         if not container.started:
+            if notes.start(attempt, role) and (role != ACTION or self._helped is None):
+                await self._check_that_it_never_began(container)
             if self._action.spec.reboot and role == ACTION:
                 leaving = Leaving(workflow_id=self._offer.workflow_id, boot_id=self._machine.boot_id)
                 await self._patience.until_answered(lambda: self._machine.door.leaving(attempt, leaving))
             notes.keep_start(attempt, role, asyncio.get_running_loop().time())
             await seen_through(lambda: self._machine.runtime.start(container.id))
         return container
+
+    async def _check_that_it_never_began(self, container: Container) -> None:
+        """Of one that was to be started before, and has no helper that would know; raises ContainerFailed: EngineRestarted.
+
+        An engine that was killed before it had written down that it started a container takes it for one that never was.
+        """
+        if "create" not in await self._machine.runtime.remembered(container.id):
+            raise ContainerFailed(
+                Reason.ENGINE_RESTARTED,
+                "the Docker engine ended while it started the container: whether its command began is not known,"
+                " and it is not begun a second time",
+            )
 
     async def _prepare(self) -> None:
         if self._offer.left:
@@ -239,11 +253,12 @@ class ActionProcess:
             foreign = await self._foreign() if verdict.not_executable(ended.exit_code, tail) else ""
             is_over = isinstance(come, Ended)
             remembered = await self._remembered() if is_over else ()
+            unseen = self._helped is not None and self._helped.end_unseen
             outcome = verdict.failed(
                 ended,
                 told,
                 tail,
-                with_engine=is_over and verdict.engine_ended_it(remembered, engine_was_away=away),
+                with_engine=is_over and verdict.engine_ended_it(remembered, engine_was_away=away, end_unseen=unseen),
                 told_to_kill=verdict.engine_was_told_to_kill(remembered),
                 foreign=foreign,
             )

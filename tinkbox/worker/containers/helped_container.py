@@ -62,6 +62,11 @@ class Helped:
         failure = self._files.status().failure
         return None if failure is None else verdict.not_begun(self._files.program, failure)
 
+    @property
+    def end_unseen(self) -> bool:
+        """Whether the process ended together with the helper that had started it."""
+        return self._files.status().unseen
+
     async def wait(self, container_id: str) -> Ended | Stopped:
         """Wait until the container ends or is held; raises as `Runtime.wait` does.
 

@@ -10,8 +10,8 @@ The helper itself is in packaging/helper.
     control/environ   NAME=VALUE laid over the container's environment, the same way
     control/answer    `ID ok|refused TEXT`, to the newest request
     control/info/     for people
-    run/status        a line for each fact: started, failed-to-start, exited, held, command; `exited RUN CODE exit|signal`
-                      tells whether a signal ended the process
+    run/status        a line for each fact: started, failed-to-start, exited, held, command; `exited RUN CODE exit|signal|unseen`
+                      tells whether a signal ended the process; unseen where that helper ended with it
     run/request       a line of JSON for each verdict that is asked for inside the container
 """
 
@@ -60,13 +60,16 @@ class Status:
 
     `run` counts the times it ran from 1, `pid` is its process as the container numbers it, while it runs.
     `exited` is how it ended, as a shell says it, unless it never began (`failure`); `killed` tells whether a signal ended
-    it, None of a helper of an earlier release.  `held` is where it is held, if it is.  `command` is the last command that was heard, `obeying` tells that nothing came of it yet.
+    it, None where that is not known, as when it ended `unseen`: together with the helper that had started it.
+    `held` is where it is held, if it is.  `command` is the last command that was heard, `obeying` tells that nothing came
+    of it yet.
     """
 
     run: int = 0
     pid: int | None = None
     exited: int | None = None
     killed: bool | None = None
+    unseen: bool = False
     failure: StartFailure | None = None
     held: Kind | None = None
     command: int = 0
@@ -248,7 +251,7 @@ def _after(status: Status, line: str) -> Status:
         case "failed-to-start":
             return replace(run, failure=StartFailure(number=number, interpreter=rest == "interpreter"))
         case "exited" if number <= 255:
-            return replace(run, exited=number, killed=_KILLED.get(rest))
+            return replace(run, exited=number, killed=_KILLED.get(rest), unseen=rest == "unseen")
     return status
 
 

@@ -162,6 +162,7 @@ def test_commands_are_numbered_over_the_lives_of_the_worker(tmp_path: Path, file
         ("started 1 7\nexited 1 137\n", Status(run=1, exited=137)),
         ("started 1 7\nexited 1 137 signal\n", Status(run=1, exited=137, killed=True)),
         ("started 1 7\nexited 1 137 exit\n", Status(run=1, exited=137, killed=False)),
+        ("started 1 7\nexited 1 137 unseen\n", Status(run=1, exited=137, unseen=True)),
         ("started 1 7\nexited 1 137 maybe\n", Status(run=1, exited=137)),
         ("started 1 7\nexited 1 7\nheld 1 failure\n", Status(run=1, exited=7, held=Kind.FAILURE)),
         ("started 1 7\nexited 1 0\nheld 1 after\n", Status(run=1, exited=0, held=Kind.AFTER)),

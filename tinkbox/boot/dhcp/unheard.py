@@ -37,11 +37,14 @@ _TOLD_FOR: Final = timedelta(minutes=10)
 _MOST_SOURCES: Final = 16  # of which the kernel is asked at a look
 _ROOM: Final = 1 << 17
 _LONGEST: Final = 2048
-_SOL_PACKET, _PACKET_AUXDATA = 263, 8  # <linux/if_packet.h>
+_SOL_PACKET, _PACKET_AUXDATA, _PACKET_IGNORE_OUTGOING = 263, 8, 23  # <linux/if_packet.h>
+_ALL: Final = 3  # <linux/if_ether.h>: ETH_P_ALL; the frames show before the kernel asks the rules at the interface's ingress, and not afterwards
 _STATUS: Final = struct.Struct("=I")
 _LEFT_TO_CARD: Final = 1 << 3  # <linux/if_packet.h>: TP_STATUS_CSUMNOTREADY
-_OUTGOING, _OF_ANOTHER_HOST = 4, 3  # <linux/if_packet.h>: packet types
-_PACKET_TYPE: Final = 0xFFFFF000 + 4  # <linux/filter.h>: SKF_AD_OFF + SKF_AD_PKTTYPE
+_OF_ANOTHER_HOST: Final = 3  # <linux/if_packet.h>: a packet type
+# <linux/filter.h>: SKF_AD_OFF + SKF_AD_PKTTYPE, SKF_AD_VLAN_TAG
+_PACKET_TYPE, _TAG = 0xFFFFF000 + 4, 0xFFFFF000 + 44
+_VLAN: Final = 0xFFF  # the bits of a tag that name one; 0 is none, but a priority
 
 
 @dataclass(slots=True)
@@ -291,8 +294,9 @@ def _watching(interface: str, address: IPv4Address, network: IPv4Network) -> soc
     try:
         frames.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _ROOM)
         frames.setsockopt(_SOL_PACKET, _PACKET_AUXDATA, 1)
+        frames.setsockopt(_SOL_PACKET, _PACKET_IGNORE_OUTGOING, 1)
         packet_filter.attach(frames, _program(address, network))
-        frames.bind((interface, ETHERTYPE))
+        frames.bind((interface, _ALL))
     except OSError:
         frames.close()
         raise
@@ -308,8 +312,11 @@ def _program(
     end = [(0x05, 0, 0, 1), drop, *program(macs, _BEFORE_UDP)] if macs else [keep, drop]
     return [
         (0x20, 0, 0, _PACKET_TYPE),
-        (0x15, 14, 0, _OUTGOING),  # leaps are to the last line: drop
-        (0x15, 13, 0, _OF_ANOTHER_HOST),
+        (0x15, 17, 0, _OF_ANOTHER_HOST),  # leaps are to the last line: drop
+        (0x20, 0, 0, _TAG),
+        (0x45, 15, 0, _VLAN),
+        (0x28, 0, 0, 12),  # ldh [12]: type
+        (0x15, 0, 13, ETHERTYPE),
         (0x20, 0, 0, 30),  # ld [30]: destination
         (0x15, 2, 0, int(EVERYBODY)),
         (0x15, 1, 0, int(address)),

@@ -159,6 +159,40 @@ def test_what_a_firewall_drops_is_missed_until_it_is_let_through() -> None:
         assert (made.look(), made.look()) == (0, 0)
 
 
+def test_what_a_rule_at_the_interfaces_ingress_drops_is_missed() -> None:
+    rules = [
+        "add table netdev lab",
+        "add chain netdev lab in { type filter hook ingress device lab priority 0 ; }",
+        "add rule netdev lab in udp dport 67 drop",
+    ]
+    with lab() as made:
+        for each in rules:
+            run(*made.appliance.command("nft", each))
+        for _ in range(3):
+            made.asks(2)
+            made.look()
+        assert made.look() == 6
+
+
+def tagged(vlan_id: int) -> bytes:
+    """A question with a tag, as IEEE 802.1Q has it."""
+    frame = encode_frame(QUESTION)
+    return frame[:12] + b"\x81\x00" + vlan_id.to_bytes(2, "big") + frame[12:]
+
+
+@pytest.mark.parametrize(("vlan_id", "counted"), [(0xE000, 3), (1, 0), (4094, 0)])
+def test_what_is_tagged_for_a_vlan_is_not_counted_and_a_priority_is_no_vlan(vlan_id: int, counted: int) -> None:
+    with lab() as made:
+        run(*made.appliance.command("iptables", "-A", *DROP))
+        made.asks(1)
+        assert made.look() == 0
+        made.sends(tagged(vlan_id), tagged(vlan_id), tagged(vlan_id))
+        assert made.look() == 0
+        made.asks(1)
+        made.look()
+        assert made.look() == (counted + 2 if counted else 0)
+
+
 def test_the_last_packet_has_its_own_time_however_long_ago_it_was() -> None:
     with lab() as made:
         run(*made.appliance.command("iptables", "-A", *DROP))

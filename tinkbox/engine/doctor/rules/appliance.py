@@ -172,10 +172,13 @@ def port_unheard(case: Case) -> Iterator[Finding]:
     if vitals is None:
         return
     explained = {(each.interface, each.port) for each in vitals.shut_ports if each.protocol == "udp"}
+    ports = {each.interface for each in _attachments(case) if each.master}  # InterfaceIsPort
     changed = vitals.filters_changed_at
     for each in vitals.unheard:
         # What came before the rules were others says nothing of those that are.
         if (each.interface, each.port) in explained or (changed is not None and each.until <= changed):
+            continue
+        if each.interface in ports:
             continue
         yield _of_some(case, each) if each.others_at is not None else _of_all(case, each)
 
@@ -199,7 +202,7 @@ def _of_all(case: Case, unheard: Unheard) -> Finding:
                 else []
             ),
         ),
-        remedy=f"{_THE_RULES}{one} `iptables -I INPUT -i {interface} -p udp "
+        remedy=f"{_the_rules(interface)}{one} `iptables -I INPUT -i {interface} -p udp "
         f"--dport {port} -j ACCEPT` opens the port; with ufw `ufw allow in on {interface} to any port {port} proto "
         f"udp`, with firewalld `{firewalld_opens(interface, port, 'udp')}`. Open UDP 69 and TCP 80 as well.",
         subject=f"{interface} udp {port}",
@@ -221,13 +224,14 @@ def _of_some(case: Case, unheard: Unheard) -> Finding:
             "none of them was delivered to tinkbox, which listens there",
             f"{moment(unheard.others_at)} what another machine sent there was delivered",
         ),
-        remedy=f"{_THE_RULES} Take the one away that {_names(unheard)}, or that drops what it sends for another reason.",
+        remedy=f"{_the_rules(interface)} Take the one away that {_names(unheard)}, or that drops what it sends for another reason.",
         subject=f"{interface} udp {port}",
         stops=_only_of(unheard),
     )
 
 
-_THE_RULES: Final = "`nft list ruleset`, `iptables-save` and `ebtables-save` show the rules."
+def _the_rules(interface: str) -> str:
+    return f"`nft list ruleset`, `iptables-save`, `ebtables-save` and `tc filter show dev {interface} ingress` show the rules."
 
 
 def _names(unheard: Unheard) -> str:

@@ -125,10 +125,12 @@ def test_packets_of_one_machine_alone_that_are_not_delivered_are_told_with_its_m
     assert told.evidence[-1].startswith("no other machine asked there meanwhile")
     first, _, second = told.remedy.partition(" Else `iptables -I INPUT")
     assert first == (
-        "`nft list ruleset`, `iptables-save` and `ebtables-save` show the rules. Where one names 02:00:00:00:00:01 (`ether saddr`, "
-        "`--mac-source`), take that away: it drops what other rules let through."
+        "`nft list ruleset`, `iptables-save`, `ebtables-save` and `tc filter show dev lab ingress` show the rules. Where one names "
+        "02:00:00:00:00:01 (`ether saddr`, `--mac-source`), take that away: it drops what other rules let through."
     )
     assert second
+    (port,) = diagnose(case(replace(SOUND, attachments=(replace(LAB, master="br9"),), unheard=(unheard,))))
+    assert port.rule == "InterfaceIsPort"  # which takes it all
     beside = replace(unheard, others_at=BEGIN + timedelta(seconds=9))
     (other,) = diagnose(replace(case(replace(SOUND, unheard=(beside,))), hosts=hosts))
     assert other.cause == (

@@ -275,6 +275,8 @@ def made_for(architecture: str, archive: bytes) -> bytes:
     """The archive of `docker save` of an image, whose configuration says that it is for another architecture."""
     with tarfile.open(fileobj=io.BytesIO(archive)) as saved:
         content = {each.name: file.read() for each in saved if (file := saved.extractfile(each)) is not None}
+    for oci in ("index.json", "oci-layout"):  # which Docker 26 writes beside its own form
+        content.pop(oci, None)
     (entry,) = json.loads(content["manifest.json"])
     configuration = json.dumps({**json.loads(content.pop(entry["Config"])), "architecture": architecture}).encode()
     entry["Config"] = f"{hashlib.sha256(configuration).hexdigest()}.json"

@@ -4,13 +4,16 @@ import asyncio
 import ssl
 import zlib
 from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Final, Self
 from urllib.parse import urljoin, urlsplit
+from weakref import WeakSet
 
 import aiohttp
+from aiohttp import connector
+from aiohttp.tracing import Trace
 
 from tinkbox import __version__
 from tinkbox.model.errors import Invalid, NotFound, TooLarge, Unavailable
@@ -51,8 +54,10 @@ class Web:
         self._silence = silence
 
     async def __aenter__(self) -> Self:
+        self._connector = _Connector()
         # What stands compressed at a publisher's stays so: a digest is of the file as it is.
         self._session = aiohttp.ClientSession(
+            connector=self._connector,
             timeout=self._timeout,
             trust_env=True,
             auto_decompress=False,
@@ -65,6 +70,7 @@ class Web:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self._session.close()
+        self._connector.abort()
         await asyncio.sleep(0)  # what was aborted is closed in the loop's next turn
 
     async def document(self, url: str, *, limit: int = MAX_DOCUMENT, plain: bool = False) -> Document:
@@ -121,6 +127,28 @@ class Web:
                 "Without internet: fetch it on another host with `tinkbox image fetch ID --save FILE`, and `tinkbox image load FILE` here"
             ) from None
         raise Invalid(f"{url} redirects more than {MAX_REDIRECTS} times")
+
+
+class _Connector(aiohttp.TCPConnector):
+    """Knows its connections over TLS: one that is not kept is closed, and not gone before the other end says that it is."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._secured = WeakSet[asyncio.WriteTransport]()
+
+    async def connect(
+        self, req: aiohttp.ClientRequest, traces: list[Trace], timeout: aiohttp.ClientTimeout
+    ) -> connector.Connection:
+        made = await super().connect(req, traces, timeout)
+        if isinstance(made.transport, asyncio.WriteTransport) and made.transport.get_extra_info("ssl_object"):
+            self._secured.add(made.transport)
+        return made
+
+    def abort(self) -> None:
+        """Wait for no other end."""
+        for each in list(self._secured):
+            with suppress(AttributeError):  # Python 3.11 cannot abort what was closed twice
+                each.abort()
 
 
 @contextmanager

@@ -4,6 +4,7 @@ import json
 import re
 import signal
 import subprocess
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,6 +18,8 @@ from tests.integration.worker.machine import until
 
 FIRST, SECOND = "172.30.0.100", "172.30.0.101"
 SETTINGS = "{mode: pool, pool: 172.30.0.100-172.30.0.109, gateway: 172.30.0.254, domain: lab.example, lease: 10m}"
+# How long dhcpcd has to do what it was asked for: it waits for two seconds at most, and then begins.
+DHCPCD_ANSWERS = 5.0
 REQUEST = f"DHCPREQUEST for {FIRST} on eth0 to"
 GRANTED = f"DHCPACK of {FIRST} from {OURS}"
 # What clients call with what they were given; it sets the address, and takes it away, as a system does.
@@ -112,13 +115,21 @@ class Dhcpcd:
         return (self._folder / "said").read_text()
 
     def asked(self, option: str, answer: str) -> None:
-        """It forgets a signal that comes while its privileged half works for it, or ends of it; it is asked until it answers."""
+        """It forgets a signal that comes while its privileged half works for it, or ends of it; it is asked until it answers.
+
+        Before it rebinds it waits for a random while, and anew each time that it is asked: so it is not asked again meanwhile.
+        """
+        ask_at = time.monotonic()
 
         def answered() -> bool:
+            nonlocal ask_at
             if answer in self.said():
                 return True
             if self.process.poll() is not None:
                 self.process = self._started()
+            elif time.monotonic() < ask_at:
+                return False
+            ask_at = time.monotonic() + DHCPCD_ANSWERS
             # It fails where the one that it asks takes more than ten seconds to end.
             subprocess.run(dhcpcd_words(self._host, self._folder, option), check=False, timeout=DEADLINE)
             return False

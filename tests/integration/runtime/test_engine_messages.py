@@ -4,6 +4,7 @@ import asyncio
 import io
 import json
 import random
+import re
 import tarfile
 import tempfile
 from collections.abc import AsyncIterator, Mapping
@@ -215,7 +216,6 @@ def _manifest(request: web.Request, kind: str) -> web.Response:
     [
         ("401", "ImageNotAllowed"),
         ("403", "ImageNotAllowed"),
-        ("plain403", "ImagePullFailed"),
         ("junk", "ImageCorrupt"),
         ("changed", "ImageCorrupt"),
         ("lost", "ImageCorrupt"),
@@ -224,10 +224,23 @@ def _manifest(request: web.Request, kind: str) -> web.Response:
     ],
 )
 async def test_what_a_registry_does_wrong_has_its_own_reason(engine: DockerEngine, kind: str, reason: str) -> None:
+    error = await refused_pull(engine, kind)
+    assert error.reason == reason, str(error)
+
+
+async def test_a_web_page_in_place_of_a_refusal_is_what_the_engine_takes_it_for(engine: DockerEngine) -> None:
+    """Docker 20 cannot read it, and says so; Docker 26 passes it on as what the registry itself says."""
+    error = await refused_pull(engine, "plain403")
+    told = re.search(r"denied: <html>|error parsing HTTP 403 response body: .*<html>", str(error))
+    assert told is not None, str(error)
+    assert error.reason == ("ImageNotAllowed" if told[0].startswith("denied") else "ImagePullFailed"), str(error)
+
+
+async def refused_pull(engine: DockerEngine, kind: str) -> ContainerFailed:
     async with bad_registry() as host, DockerRuntime(engine.url) as runtime:
         with pytest.raises(ContainerFailed) as refusal:
             await runtime.pull(f"{host}/{kind}/image:v1")
-    assert refusal.value.reason == reason, str(refusal.value)
+    return refusal.value
 
 
 async def test_an_image_for_which_there_is_no_room(tmp_path: Path) -> None:

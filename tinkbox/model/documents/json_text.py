@@ -81,6 +81,8 @@ def read_stream(text: str) -> list[Any]:
             document, at = next_of_stream(text, begin)
             _refuse_unsound(document)
         except json.JSONDecodeError as error:
+            if _is_too_deep(error, begin):
+                raise _at_line(text, begin, _too_deep()) from None
             raise _not_json(error, text) from None
         except RecursionError:
             raise _at_line(text, begin, _too_deep()) from None
@@ -209,16 +211,20 @@ def _behind_blank(text: str, at: int) -> int:
 def _not_json(error: json.JSONDecodeError, text: str) -> ValueError:
     if not text.strip():
         return ValueError("the document is empty")
-    # Python 3.13 comes to what is wrong within where others do not read so deep.
-    if error.pos <= _MOST_SEARCHED and _depth_at(text, error.pos) > MAX_DEPTH:
+    if _is_too_deep(error, 0):
         return _too_deep()
     reason = _REASONS.get(error.msg.removesuffix(": "), error.msg)
     return ValueError(f"line {error.lineno}, column {error.colno}: {reason}")
 
 
-def _depth_at(text: str, end: int) -> int:
-    """Within how many objects and lists that place is."""
-    return sum(_STEPS.get(found[0], 0) for found in _TEXTS_AND_MARKS.finditer(text, 0, end))
+def _is_too_deep(error: json.JSONDecodeError, begin: int) -> bool:
+    """Whether what is wrong is deep within a document that begins there: Python 3.13 comes to it where others do not read so deep."""
+    return error.pos - begin <= _MOST_SEARCHED and _depth_at(error.doc, begin, error.pos) > MAX_DEPTH
+
+
+def _depth_at(text: str, begin: int, end: int) -> int:
+    """Within how many objects and lists of a document that begins at `begin` the place `end` is."""
+    return sum(_STEPS.get(found[0], 0) for found in _TEXTS_AND_MARKS.finditer(text, begin, end))
 
 
 class _LargeDecoder(json.JSONDecoder):

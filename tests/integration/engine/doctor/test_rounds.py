@@ -4,6 +4,7 @@ import asyncio
 import logging
 import sqlite3
 from collections.abc import AsyncIterator
+from contextlib import closing
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
@@ -446,7 +447,7 @@ async def test_events_that_the_disk_refuses_are_kept_until_it_takes_them(
 
 async def test_of_the_appliances_events_the_newest_are_kept(world: World, tmp_path: Path) -> None:
     def fill(number: int) -> None:
-        with sqlite3.connect(tmp_path / "tinkbox.sqlite") as connection:
+        with closing(sqlite3.connect(tmp_path / "tinkbox.sqlite")) as connection, connection:
             connection.executemany(
                 "INSERT INTO event (workflow_id, number, at, kind, data) VALUES ('', ?, '2026-11-21T03:00:00+00:00', 'condition.over', ?)",
                 [(each, f'{{"rule": "R{each % 50}", "subject": "{each}"}}') for each in range(1, number + 1)],

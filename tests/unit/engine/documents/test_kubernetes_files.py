@@ -330,6 +330,8 @@ def test_a_stream_of_json_has_lists_and_what_is_of_2020_too() -> None:
         ('---{"kind": 1}', "line 4: invalid json: column 1: expected the end of the document"),
         ('{"a": {"b": NaN}}', "line 4: invalid json: a.b: NaN is no number in JSON"),
         ("[" * 100 + "]" * 100, "line 4: invalid json: more than 64 values within each other"),
+        ("[" * 100 + "x", "line 4: invalid json: more than 64 values within each other"),
+        ("[" * 5000, "line 4: invalid json: more than 64 values within each other"),
         ("[" * 99999, "line 4: invalid json: more than 64 values within each other"),
         ('{"kind": "x', "line 4: invalid json: column 10: a text that begins here has no end"),
     ],

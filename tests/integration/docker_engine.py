@@ -34,6 +34,8 @@ for place in pts shm mqueue; do if [ -d "/dev/$place" ]; then mount --rbind "/de
 mount --rbind "$0" /dev
 exec "$@"
 """
+# A first process that outlives the daemon, and takes in what that leaves behind.
+NOTHING = ["sh", "-c", "sleep infinity & wait"]
 # Who enters another namespace's mounts does not find its own processes there.
 WITH_OWN_PROC = 'mount -t proc proc /proc; exec "$@"'
 
@@ -43,10 +45,17 @@ class CommandFailed(AssertionError):
 
 
 class DockerEngine:
-    """One engine; `url` is where it answers.  Start it with `docker_engine_in` or the fixture `docker_engine`."""
+    """One engine; `url` is where it answers.  Start it with `docker_engine_in` or the fixture `docker_engine`.
 
-    def __init__(self, folder: Path, network: Path | None = None, registry: str = "") -> None:
+    With `live_restore`, as in the OSIE, its containers go on without its daemon.
+    """
+
+    def __init__(
+        self, folder: Path, network: Path | None = None, registry: str = "", *, live_restore: bool = False
+    ) -> None:
         self._folder = folder
+        self._live_restore = live_restore
+        self._daemon: subprocess.Popen[bytes] | None = None  # where it is not the first process
         self._registry = registry
         self._entering = [] if network is None else ["nsenter", f"--net={network}"]
         self._socket = folder / "docker.sock"
@@ -97,20 +106,43 @@ class DockerEngine:
         (self._folder / "exec" / "containerd" / "containerd.pid").unlink(missing_ok=True)
         devices = self._folder / "dev"
         devices.mkdir(exist_ok=True)
-        with self._log.open("ab") as log:
-            self._process = subprocess.Popen(
-                command_that_dies_with_us(
-                    [
-                        *self._entering,
-                        *("unshare", "--mount", "--pid", "--fork", "--kill-child=KILL", "--mount-proc"),
-                        *("sh", "-ec", WITH_OWN_DEV, str(devices), *self._command()),
-                    ]
-                ),
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
+        first = NOTHING if self._live_restore else self._command()
+        self._process = self._spawn(
+            command_that_dies_with_us(
+                [
+                    *self._entering,
+                    *("unshare", "--mount", "--pid", "--fork", "--kill-child=KILL", "--mount-proc"),
+                    *("sh", "-ec", WITH_OWN_DEV, str(devices), *first),
+                ]
             )
+        )
+        if self._live_restore:
+            self.start_daemon()
+        else:
+            self._await_answer()
+
+    def kill_daemon(self) -> None:
+        """Have the daemon die at once, unasked, and its containers go on: with `live_restore`."""
+        assert self._daemon is not None, "it does not run"
+        for child in _children(self._daemon):
+            os.kill(child, signal.SIGKILL)
+        self._daemon.wait(timeout=30)
+
+    def start_daemon(self) -> None:
+        """Start it beside the containers that it left, and wait until it answers: with `live_restore`."""
+        for left in ("docker.pid", "docker.sock"):
+            (self._folder / left).unlink(missing_ok=True)
+        own_dev = Path(f"/proc/{self._first}/cmdline")
+        deadline = time.monotonic() + ENGINE_DEADLINE
+        while own_dev.read_text().split("\0")[:-1] != NOTHING:
+            assert time.monotonic() < deadline, "its /dev is not made"
+            time.sleep(0.01)  # nothing announces it
+        self._daemon = self._spawn([*self._entering, *self.beside([*self._command(), "--live-restore"])])
         self._await_answer()
+
+    def _spawn(self, command: list[str]) -> "subprocess.Popen[bytes]":
+        with self._log.open("ab") as log:
+            return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
 
     def kill(self) -> None:
         """Pull the plug: engine, containerd and containers die at once, unasked."""
@@ -158,8 +190,11 @@ class DockerEngine:
     def _first(self) -> int:
         """The first process of its namespaces."""
         assert self._process is not None, "it does not run"
-        (first,) = _children(self._process)
-        return first
+        deadline = time.monotonic() + ENGINE_DEADLINE
+        while not (first := _children(self._process)):
+            assert time.monotonic() < deadline, "it has no first process"
+            time.sleep(0.01)  # nothing announces that it is there
+        return first[0]
 
     @property
     def _log(self) -> Path:
@@ -190,7 +225,9 @@ class DockerEngine:
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait(timeout=30)
-        self._process = None
+        if self._daemon is not None:
+            self._daemon.wait(timeout=30)
+        self._process = self._daemon = None
 
     def _await_answer(self) -> None:
         assert self._process is not None
@@ -227,7 +264,7 @@ def _remove_cgroups(name: str) -> None:
 
 @contextmanager
 def docker_engine_in(
-    place: Path | None = None, network: Path | None = None, registry: str = ""
+    place: Path | None = None, network: Path | None = None, registry: str = "", *, live_restore: bool = False
 ) -> Iterator[DockerEngine]:
     """A running engine, and nothing of it afterwards.  `place` keeps its data; by default a short path in /tmp.
 
@@ -236,7 +273,7 @@ def docker_engine_in(
     """
     # A socket's path has room for 107 characters, which pytest's own folders easily exceed.
     folder = Path(tempfile.mkdtemp(prefix="tinkbox-docker-", dir=place))
-    engine = DockerEngine(folder, network, registry)
+    engine = DockerEngine(folder, network, registry, live_restore=live_restore)
     try:
         engine.start()
         yield engine

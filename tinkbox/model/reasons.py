@@ -440,6 +440,7 @@ def in_a_sentence(reason: str) -> str:
 
 # Phrases of messages of ours that tell more than the reason, and what to do then.
 CRLF: Final = "a script with Windows' line ends (CRLF)"
+NOT_EXECUTABLE: Final = "a file without the permission to execute it"
 WEB_PAGE: Final = "a web page came in the place of the registry's answer"
 MAPS_USERS: Final = "the engine maps users"
 TOLD_TO_KILL: Final = "somebody on the machine had its Docker engine do that"
@@ -451,6 +452,14 @@ _BY_MESSAGE: Final = (
         Reason.BAD_COMMAND,
         CRLF,
         "save the script with line ends of Unix (LF), or put the interpreter that its first line names into the image; then load the image again",
+    ),
+    (
+        Reason.BAD_COMMAND,
+        NOT_EXECUTABLE,
+        (
+            "give the file that permission (`chmod +x`) in the volume, or where the image is built, and load the image again; or name its interpreter "
+            f"in the command, such as `sh /path/script`; of a folder name a file in it{NEW_TEXT}"
+        ),
     ),
     (
         Reason.IMAGE_PULL_FAILED,
@@ -548,6 +557,11 @@ def never_ran(reason: str, advice: str, program: str = PROGRAM) -> bool:
 def is_hint_of(reason: str, advice: str) -> bool:
     """Whether a hint is ours for this reason, also as an earlier release has it, which had fewer commands in backquotes."""
     return bool(advice) and bare_words(advice) in [bare_words(each) for each in _hints(reason)]
+
+
+def advises_retry(advice: str) -> bool:
+    """Whether a hint has a retry of the workflow in it, which is refused once another workflow has the machine."""
+    return "workflow retry" in advice
 
 
 def of_ours(reason: str, advice: str) -> str:

@@ -7,7 +7,7 @@ Each row was met on a real engine (tests/integration/runtime/test_engine_message
 import re
 from dataclasses import dataclass
 
-from tinkbox.model.reasons import MAPS_USERS, WEB_PAGE, Reason
+from tinkbox.model.reasons import MAPS_USERS, NOT_EXECUTABLE, WEB_PAGE, Reason
 from tinkbox.runtime import ContainerFailed
 
 MAX_WORDS = 900
@@ -99,6 +99,11 @@ _ROWS = (
         "needs them",
     ),
     _row((_START,), Reason.CONTAINER_LOST, r"no such container", "its container was removed"),
+    # What the engine asks has a container that it takes for one that never began.
+    _row(
+        (_START,), Reason.ENGINE_RESTARTED, r"id already in use|task \S+: already exists",
+        "the Docker engine ended while it started the container, and does not know that it did",
+    ),
     _row((_LOST,), Reason.CONTAINER_LOST, r"no such container", REMOVED),
     _row((_START,), Reason.OUT_OF_MEMORY, r"OOM-killed|cannot allocate memory", "memory ran out when it was to begin"),
     _row(
@@ -138,7 +143,7 @@ def _said(program: str, why: str) -> str:
     if not program:
         return "the command is empty: its first word, which names the program, has no letters"
     if "permission denied" in why:
-        return f"{program} may not be executed: it is a folder, or a file without the permission to execute it"
+        return f"{program} may not be executed: it is a folder, or {NOT_EXECUTABLE}"
     if "$PATH" in why:
         return f"the image has no program {program} in the folders of its PATH"
     if "no such file" in why:

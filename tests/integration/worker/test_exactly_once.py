@@ -4,14 +4,18 @@ Each action notes every start of it in /marks/starts.
 """
 
 import asyncio
+import subprocess
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 
 import aiohttp
 import pytest
 from aiohttp import web
 
 from tests.integration.cli.serving import serving
+from tests.integration.docker_engine import docker_engine_in
+from tests.integration.worker.conftest import lab_in
 from tests.integration.worker.machine import Lab, until
 from tinkbox.wire.messages.session import INSTANCE
 
@@ -131,6 +135,35 @@ def test_the_engine_is_killed_before_it_wrote_down_that_the_action_began(lab: La
             assert lab.finished(workflow) == "FAILED"
             (told,) = [event for event in lab.events(workflow) if event["kind"] == "action.failed"]
     assert told["reason"] == "EngineRestarted"
+    assert starts(lab) == 1
+
+
+@pytest.mark.parametrize("helper", [True, False])
+def test_the_engine_forgets_an_action_that_goes_on_without_it(tmp_path: Path, helper: bool) -> None:
+    with docker_engine_in(live_restore=True) as engine, lab_in(tmp_path, engine) as lab, serving(lab.configuration):
+        with lab.working() as worker:
+            workflow = lab.workflow(SLOW, helper=helper)
+            until(lambda: lab.marked("begun"), "the action")
+            worker.kill()
+        (container,) = lab.containers()
+        process = engine.cli("inspect", "--format", "{{.State.Pid}}", container).stdout.strip()
+        engine.kill_daemon()
+        engine.forget_start(container)
+        engine.start_daemon()
+        with lab.working():
+            assert lab.finished(workflow) == "FAILED"
+            (told,) = [event for event in lab.events(workflow) if event["kind"] == "action.failed"]
+
+        def goes_on() -> bool:
+            look = engine.beside(["test", "-d", f"/proc/{process}"])
+            return subprocess.run(look, check=False, timeout=60).returncode == 0
+
+        if helper:
+            until(lambda: not goes_on(), "the helper to end it")
+        else:
+            assert goes_on()
+    assert told["reason"] == "EngineRestarted"
+    assert ("may still run" in told["message"]) == (not helper)
     assert starts(lab) == 1
 
 

@@ -14,6 +14,7 @@ from tinkbox.model.reasons import (
     NEW_TEXT,
     NO_ENGINE_AT,
     NO_PROGRAM_TO_CHECK,
+    NOT_EXECUTABLE,
     TOLD_TO_KILL,
     WEB_PAGE,
     AnyReason,
@@ -32,6 +33,7 @@ from tinkbox.model.reasons import (
 from tinkbox.model.services import Standing
 from tinkbox.model.workflow import Outcome, Workflow
 from tinkbox.runtime import ContainerFailed
+from tinkbox.runtime.engine_messages import bad_command
 
 
 def test_engine_at_which_nothing_answers_has_the_way_out_of_a_worker_that_was_started_by_hand() -> None:
@@ -149,7 +151,6 @@ def test_a_plain_string_is_no_reason_to_the_type_checker(holder: object) -> None
 @pytest.mark.parametrize(
     "reason",
     [
-        Reason.BAD_COMMAND,
         Reason.IMAGE_PULL_FAILED,
         Reason.NOT_PRIVILEGED,
         Reason.ENGINE_GONE,
@@ -167,7 +168,17 @@ def test_a_message_that_tells_more_than_its_reason_has_a_hint_of_its_own(reason:
     assert hint("SomeWord", PHRASES[0]) == ""
 
 
-PHRASES = [CRLF, WEB_PAGE, MAPS_USERS, TOLD_TO_KILL, NO_PROGRAM_TO_CHECK, NO_ENGINE_AT]
+def test_a_file_that_may_not_be_executed_is_told_otherwise_than_a_script_of_windows() -> None:
+    denied = hint("BadCommand", str(bad_command("/w/run.sh", "permission denied")))
+    assert ("`chmod +x`" in denied, "`sh /path/script`" in denied, denied.endswith(NEW_TEXT)) == (True, True, True)
+    assert "architecture" not in denied
+    assert "(LF)" in hint("BadCommand", CRLF)
+    for advice in (denied, hint("BadCommand", CRLF)):
+        assert (is_hint_of("BadCommand", advice), of_ours("BadCommand", advice)) == (True, advice)
+    assert hint("BadCommand", "the image has no program ech") == Reason.BAD_COMMAND.hint
+
+
+PHRASES = [CRLF, NOT_EXECUTABLE, WEB_PAGE, MAPS_USERS, TOLD_TO_KILL, NO_PROGRAM_TO_CHECK, NO_ENGINE_AT]
 
 
 @pytest.mark.parametrize("reason", [*Reason, "Broken"])

@@ -147,7 +147,12 @@ class ActionProcess:
                 leaving = Leaving(workflow_id=self._offer.workflow_id, boot_id=self._machine.boot_id)
                 await self._patience.until_answered(lambda: self._machine.door.leaving(attempt, leaving))
             notes.keep_start(attempt, role, asyncio.get_running_loop().time())
-            await seen_through(lambda: self._machine.runtime.start(container.id))
+            try:
+                await seen_through(lambda: self._machine.runtime.start(container.id))
+            except ContainerFailed as error:
+                if error.reason is Reason.ENGINE_RESTARTED and role == ACTION and self._helped is not None:
+                    await self._helped.end_forgotten()
+                raise
         return container
 
     async def _check_that_it_never_began(self, container: Container) -> None:
@@ -159,7 +164,7 @@ class ActionProcess:
             raise ContainerFailed(
                 Reason.ENGINE_RESTARTED,
                 "the Docker engine ended while it started the container: whether its command began is not known,"
-                " and it is not begun a second time",
+                " and it is not begun a second time; if it did, it may still run",
             )
 
     async def _prepare(self) -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -117,6 +118,15 @@ class Helped:
         self._again = True
         self._files.set_policy(self._armed, again=True)
         await seen_through(lambda: self._runtime.start(container_id))
+
+    async def end_forgotten(self) -> None:
+        """End the process in a container of which its engine forgot that it started it: so that engine cannot end it."""
+        self._files.set_policy(Armed())
+        self._files.command("signal", str(KILL))
+        with Watch(self._files.run) as watch, suppress(TimeoutError):
+            async with asyncio.timeout(KILLED_SECONDS):
+                while self._files.status().exited is None:
+                    await watch.changed(LOOK_EVERY)
 
     async def keep(self, container_id: str) -> None:
         """See to it that the container is held whatever ends it; returns only when it is gone."""

@@ -180,6 +180,28 @@ EVIDENCE: Final = frozenset(
 )
 # Of these, what any host can cause as often as it likes: it takes no room from the others.
 REFUSALS: Final = frozenset({Stage.TICKET_REFUSED, Stage.METADATA_REFUSED, Stage.METADATA_STOLEN, Stage.STILL_THERE})
+# What a host that only sends in a machine's name, and hears nothing that is sent to it, can have noted as well.
+FORGEABLE: Final = frozenset(
+    {
+        Stage.DISCOVER,
+        Stage.IGNORED,
+        Stage.OFFERED,
+        Stage.REQUESTED,
+        Stage.LEASED,
+        Stage.REFUSED,
+        Stage.OTHER_SERVER,
+        Stage.DECLINED,
+        Stage.ADDRESS_KEPT,
+        Stage.BOOT_SERVER,
+        Stage.LOADER_REQUESTED,
+        Stage.LOADER_FAILED,
+        Stage.STILL_THERE,
+    }
+)
+# What comes by DHCP and TFTP, as often as any host likes: it takes no room from what came further.
+ASKED: Final = FORGEABLE - REFUSALS | {Stage.LOADER}
+# What whoever has its address gets of the OSIE: by another host it shows nothing of the machine's boot.
+FETCHED: Final = frozenset({Stage.KERNEL, Stage.RAMDISK, Stage.FIRMWARE, Stage.TICKET, Stage.CLOCK})
 # What an installed system tells and asks as often as it likes: it takes no room from the others either.
 INSTALLED: Final = frozenset({Stage.METADATA, Stage.CLOUD_INIT, Stage.PHONED_HOME})
 # What people did about a machine, wherever its boot is.

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from tinkbox.model.boot import EVIDENCE, INSTALLED, REFUSALS, Stage
+from tinkbox.model.boot import ASKED, EVIDENCE, INSTALLED, REFUSALS, Stage
 from tinkbox.model.hardware import MacAddress
 from tinkbox.model.sightings import Sighting
 from tinkbox.model.workflow import Outcome, State
@@ -17,9 +17,9 @@ KEPT_EVIDENCE = 60  # beside those
 KEPT_OF_SYSTEMS = 120
 
 
-_EVIDENCE, _REFUSALS, _INSTALLED, _KEPT_APART = (
+_EVIDENCE, _REFUSALS, _INSTALLED, _ASKED, _KEPT_APART = (
     json.dumps([each.name for each in stages])
-    for stages in (EVIDENCE - REFUSALS, REFUSALS, INSTALLED, EVIDENCE | INSTALLED)
+    for stages in (EVIDENCE - REFUSALS, REFUSALS, INSTALLED, ASKED, EVIDENCE | INSTALLED | ASKED)
 )
 
 
@@ -46,7 +46,7 @@ class SightingTable:
     def save(self, sightings: Mapping[int, Sighting]) -> None:
         """Add sightings, or replace those with their numbers; the newest two hundred of each machine are kept.
 
-        Beside those sixty of REFUSALS, sixty of the rest of EVIDENCE, and a hundred and twenty of what installed systems told.
+        Beside those as many of ASKED, sixty of REFUSALS, sixty of the rest of EVIDENCE, and a hundred and twenty of what installed systems told.
         """
         self._sql.executemany(
             "INSERT INTO sighting (number, mac, at, stage, detail, facts) VALUES (?, ?, ?, ?, ?, ?) "
@@ -60,6 +60,7 @@ class SightingTable:
         macs = {each.mac for each in sightings.values()}
         for kind, most, stages in (
             ("stage NOT IN", KEPT_SIGHTINGS, _KEPT_APART),
+            ("stage IN", KEPT_SIGHTINGS, _ASKED),
             ("stage IN", KEPT_EVIDENCE, _EVIDENCE),
             ("stage IN", KEPT_EVIDENCE, _REFUSALS),
             ("stage IN", KEPT_OF_SYSTEMS, _INSTALLED),

@@ -22,7 +22,7 @@ from tinkbox.engine.machines.firmware_knowledge import FirmwareKnowledge
 from tinkbox.engine.machines.firmware_rules import NOTHING_YET, Watched
 from tinkbox.engine.machines.machines import Machines
 from tinkbox.engine.timeline.sighting_rules import Round
-from tinkbox.model.boot import Boot, Client, Plan, Silence, Stage
+from tinkbox.model.boot import FETCHED, Boot, Client, Plan, Silence, Stage
 from tinkbox.model.card_firmware import Need
 from tinkbox.model.hardware import Interface, MacAddress
 from tinkbox.model.leases import Lease, Subnet
@@ -263,8 +263,12 @@ class Booting:
     def saw_address(self, address: str, stage: Stage, detail: str = "", **facts: Fact) -> None:
         """The same for a machine that is known by its IPv4 address only."""
         mac = self.at(address)
-        if mac is not None:
-            self.saw(mac, stage, detail, **facts)
+        if mac is None:
+            return
+        # Of one that was not seen nothing is held against it: it has what it fetched.
+        if stage in FETCHED and self._neighbours(address) and (other := self.other_host(mac, address)):
+            facts, detail = {**facts, OTHER_HOST: other}, f"{detail}, by another host, {other}"
+        self.saw(mac, stage, detail, **facts)
 
     def osie_has_trouble(self, address: str, part: str, why: str) -> None:
         """Note what keeps the OSIE at an address from starting its worker, as it tells itself; `part` of it is concerned.

@@ -11,9 +11,10 @@ from enum import StrEnum
 from ipaddress import IPv4Address, IPv4Network, IPv6Address
 from typing import Final
 
+from tinkbox.engine.machines.boot_progress import is_its_own
 from tinkbox.engine.timeline.sighting_rules import Unnoted, begins, ended_at
 from tinkbox.engine.workflows.journals import LostWork
-from tinkbox.model.boot import Stage
+from tinkbox.model.boot import FETCHED, FORGEABLE, Stage
 from tinkbox.model.command_lines import not_ours
 from tinkbox.model.diagnosis import Gravity, Rival
 from tinkbox.model.disk_usage import DiskUsage
@@ -28,24 +29,6 @@ from tinkbox.model.vitals import StaticPort, TaggedQuestion, Vitals
 from tinkbox.model.workflow import State
 from tinkbox.wire.polling import ORDERS_SECONDS, SILENT_SECONDS
 
-# What a host that only sends in a machine's name, and hears nothing that is sent to it, can have noted as well.
-FORGEABLE: Final = frozenset(
-    {
-        Stage.DISCOVER,
-        Stage.IGNORED,
-        Stage.OFFERED,
-        Stage.REQUESTED,
-        Stage.LEASED,
-        Stage.REFUSED,
-        Stage.OTHER_SERVER,
-        Stage.DECLINED,
-        Stage.ADDRESS_KEPT,
-        Stage.BOOT_SERVER,
-        Stage.LOADER_REQUESTED,
-        Stage.LOADER_FAILED,
-        Stage.STILL_THERE,
-    }
-)
 # What shows that a machine was told here what to boot, or fetched it: none comes without an address that works.
 FETCHED_BY_HTTP: Final = (
     Stage.SCRIPT,
@@ -354,8 +337,10 @@ class Case:
 
     @property
     def boots(self) -> tuple[tuple[Sighting, ...], ...]:
-        """The sightings of each of its boots, oldest first."""
-        return boots(self.sightings)
+        """The sightings of each of its boots, oldest first, without what another host fetched: that shows nothing of them."""
+        return boots(
+            [each for each in self.sightings if each.stage not in FETCHED or is_its_own(each.stage, each.facts)]
+        )
 
     @property
     def last(self) -> tuple[Sighting, ...]:
@@ -370,10 +355,20 @@ class Case:
         return next((each for each in reversed(every) if not _is_forgeable(each)), every[-1] if every else ())
 
     @property
+    def again_since(self) -> datetime | None:
+        """When something asked in its name after that boot for the first time; None where nothing did."""
+        again = self._again
+        return again[0].at if again else None
+
+    @property
+    def _again(self) -> tuple[Sighting, ...]:
+        told = next((each for each in reversed(self.furthest) if each.stage not in FORGEABLE), None)
+        return of(self.sightings[self.sightings.index(told) + 1 :], Stage.DISCOVER) if told is not None else ()
+
+    @property
     def asked_again(self) -> tuple[str, ...]:
         """As evidence, that something asked in its name after that boot, and came no further; empty where nothing did."""
-        told = next((each for each in reversed(self.furthest) if each.stage not in FORGEABLE), None)
-        again = of(self.sightings[self.sightings.index(told) + 1 :], Stage.DISCOVER) if told is not None else ()
+        again = self._again
         if not again:
             return ()
         return (

@@ -10,7 +10,6 @@ from itertools import islice
 
 from tinkbox.engine.doctor.case import (
     FETCHED_BY_HTTP,
-    FORGEABLE,
     MOST_NAMED,
     Case,
     Duty,
@@ -47,7 +46,7 @@ from tinkbox.engine.workflows.journals import LostWork
 from tinkbox.engine.workflows.obstacles import boot_obstacles
 from tinkbox.model import machine_keys
 from tinkbox.model.access import OPERATOR
-from tinkbox.model.boot import Stage
+from tinkbox.model.boot import FORGEABLE, Stage
 from tinkbox.model.diagnosis import Diagnosis, Gravity, Heard, Rival
 from tinkbox.model.disk_usage import DiskUsage
 from tinkbox.model.errors import Conflict, Invalid, NotFound, Refusal, Unavailable

@@ -25,7 +25,7 @@ from tinkbox.engine.timeline.sighting_rules import (
     round_of,
 )
 from tinkbox.engine.timeline.stalls import PATIENCE
-from tinkbox.model.boot import EVIDENCE, INSTALLED, Stage
+from tinkbox.model.boot import ASKED, EVIDENCE, INSTALLED, Stage
 from tinkbox.model.command_lines import not_ours
 from tinkbox.model.hardware import MacAddress
 from tinkbox.model.rates import Buckets, Rate
@@ -273,14 +273,15 @@ class Timeline:
 
 
 def _dispensable(boot: Sequence[Entry]) -> int:
-    """Which of them to forget: how it began stays, the newest of the evidence, and the newest of what its system told."""
+    """Which of them to forget: how it began stays, the newest of the evidence, and the newest of what its system told; of the rest how it asked goes first."""
     told = [index for index, each in enumerate(boot) if index and each.stage in INSTALLED]
     if len(told) > INSTALLED_OF_BOOT:
         return told[0]
     evidence = [index for index, each in enumerate(boot) if index and each.stage in EVIDENCE]
     if len(evidence) > EVIDENCE_OF_BOOT:
         return evidence[0]
-    return next(index for index, each in enumerate(boot) if index and each.stage not in EVIDENCE | INSTALLED)
+    rest = [index for index, each in enumerate(boot) if index and each.stage not in EVIDENCE | INSTALLED]
+    return next((index for index in rest if boot[index].stage in ASKED), rest[0])
 
 
 def _relay(told: Iterable[Note | Sighting]) -> str:

@@ -404,6 +404,20 @@ async def test_the_trouble_of_an_osie_is_noted_until_its_worker_is_in_touch(mach
     assert newest.stage is Stage.WORKER
 
 
+@pytest.mark.parametrize("stage", [Stage.KERNEL, Stage.RAMDISK, Stage.CLOCK])
+async def test_what_another_host_fetches_at_the_address_of_a_machine_is_noted_as_that(
+    machines: Appliance, lab: Lender, stage: Stage
+) -> None:
+    booting, at_ = Lab(machines, lab, "pool"), address(RESERVED)
+    booting.attached.add(at_)
+    for neighbour in ("", mac(RESERVED), mac(99)):
+        booting.neighbours |= {at_: neighbour} if neighbour else {}
+        booting.booting.saw_address(at_, stage, neighbour or "unseen")
+    told = await machines.machines.timeline.of(mac(RESERVED))
+    assert [each.detail for each in told] == ["unseen", mac(RESERVED), f"{mac(99)}, by another host, {mac(99)}"]
+    assert [each.facts.get("other_host") for each in told] == [None, None, mac(99)]
+
+
 async def test_what_is_seen_at_an_address_is_noted_of_the_machine_there(machines: Appliance, lab: Lender) -> None:
     booting = Lab(machines, lab, "pool").booting
     booting.saw_address(str(await lab.bound(BARE)), Stage.LOADER, "ipxe.efi", bytes=1)

@@ -287,6 +287,21 @@ async def test_nobody_has_the_evidence_of_a_stolen_ticket_forgotten(bench: Bench
     assert kept == [Stage.TICKET, Stage.SESSION, Stage.TICKET_REFUSED]
 
 
+@pytest.mark.parametrize("asked", [Stage.LOADER_FAILED, Stage.LOADER])
+async def test_what_any_host_can_ask_in_its_name_takes_no_room_from_how_far_it_came(bench: Bench, asked: Stage) -> None:
+    boot(bench, GREEDY)
+    bench.timeline.saw(GREEDY, Stage.STEP_FAILED, "the fault")
+    for number in range(3 * KEPT_SIGHTINGS):
+        bench.timeline.saw(GREEDY, asked, str(number))
+        if number % 100 == 0:
+            await bench.timeline.save()
+    for _ in range(2):
+        await bench.timeline.save()
+    remembered = [each for each in gc.get_objects() if type(each) is Sighting and each.mac == GREEDY]
+    assert "the fault" in {each.detail for each in remembered}
+    assert "the fault" in {each.detail for each in await bench.timeline.of(GREEDY)}
+
+
 async def test_a_machine_that_is_no_more_takes_what_was_seen_of_it_along(bench: Bench) -> None:
     for each in (KNOWN, mac(1)):
         bench.timeline.saw(each, Stage.SCRIPT)

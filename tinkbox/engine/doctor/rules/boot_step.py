@@ -1,10 +1,10 @@
 """The doctor's rules about what boot scripts tell of themselves, and about disks that do not boot."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import timedelta
 from typing import Final
 
-from tinkbox.engine.doctor.case import Case, Finding, line, moment, of, text
+from tinkbox.engine.doctor.case import FETCHED_BY_HTTP, Case, Finding, line, moment, of, text
 from tinkbox.engine.machines.firmware_rules import BACK_WITHIN, SIGNED
 from tinkbox.engine.timeline.sighting_rules import ended_at
 from tinkbox.model.boot import INSTALLED, Stage, Step, StepError
@@ -17,16 +17,17 @@ from tinkbox.model.sightings import Sighting
 DISK_BOOTS_WITHIN: Final = timedelta(seconds=180)
 _OWN_SYSTEM: Final = (Stage.DISK_BOOTED, *INSTALLED)
 _WORKED: Final = (Stage.WORKER, Stage.ACTION)
-_RUNS: Final = (*_OWN_SYSTEM, *_WORKED, Stage.CLOCK, Stage.SESSION, Stage.INVENTORY)
-_SENT: Final = (Stage.TICKET, *_RUNS)
+_RUNS_OSIE: Final = (*_WORKED, Stage.CLOCK, Stage.SESSION, Stage.INVENTORY)
+_RUNS: Final = (*_OWN_SYSTEM, *_RUNS_OSIE)
+_SENT: Final = (Stage.TICKET, *_RUNS_OSIE)
 _SUPPLIED: Final = (Stage.KERNEL, Stage.RAMDISK, *_SENT)
 # What shows that a step was passed after all.
 _PASSED: Final[Mapping[Step, tuple[Stage, ...]]] = {
     Step.KERNEL: (Stage.RAMDISK, Stage.FIRMWARE, *_SENT),
     Step.RAMDISK: (Stage.FIRMWARE, *_SENT),
     Step.FIRMWARE: _SENT,
-    Step.CREDENTIAL: _RUNS,
-    Step.BOOT: _RUNS,
+    Step.CREDENTIAL: _RUNS_OSIE,
+    Step.BOOT: _RUNS_OSIE,
     Step.SCRIPT: _SUPPLIED,
     Step.DISK: _RUNS,
     Step.LOADER: _RUNS,
@@ -135,8 +136,17 @@ def _failed(case: Case) -> Iterator[tuple[Sighting, Step, StepError]]:
         # Where it was sent to its disk and came back, that says more.
         came_back = step in _TO_DISK and seen not in case.last and since[0].at - seen.at <= BACK_WITHIN
         taken = _TAKEN.get(step, ()) if error is StepError.NOT_TAKEN else ()
-        if not of(since, *_PASSED[step], *taken) and not came_back:
+        if not of(since, *_PASSED[step], *taken) and not came_back and not _booted_since(since):
             yield seen, step, error
+
+
+def _booted_since(since: Sequence[Sighting]) -> bool:
+    """Whether it was told anew what to boot, and a system asked for an address behind that.
+
+    One that asks without that is the disk's, which firmware boots where the network fails, or another host in its name.
+    """
+    told = next((number for number, each in enumerate(since) if each.stage in FETCHED_BY_HTTP), len(since))
+    return bool(of(since[told:], *_OWN_SYSTEM))
 
 
 def _untold(case: Case) -> str:

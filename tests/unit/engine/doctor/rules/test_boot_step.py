@@ -104,6 +104,20 @@ def test_a_kernel_of_which_no_packet_got_there_is_told_until_it_did() -> None:
     assert not list(boot_step_failed(case(*SCRIPT, told, seen(60, Stage.KERNEL))))
 
 
+@pytest.mark.parametrize("stage", [Stage.RAMDISK, Stage.FIRMWARE, Stage.TICKET, Stage.CLOCK])
+def test_what_another_host_fetched_shows_nothing_of_the_boot(stage: Stage) -> None:
+    told = failed(4, Step.KERNEL, "2d0c613b")
+    assert list(boot_step_failed(case(*SCRIPT, told, seen(9, stage, other_host="02:00:00:00:00:99"))))
+    assert not list(boot_step_failed(case(*SCRIPT, told, seen(9, stage))))
+
+
+@pytest.mark.parametrize("step", [Step.KERNEL, Step.RAMDISK, Step.CREDENTIAL, Step.BOOT, Step.SCRIPT])
+def test_a_system_that_was_on_the_disk_before_hides_no_step_that_failed(step: Step) -> None:
+    told, booted = failed(4, step, "2d0c613b"), seen(30, Stage.DISK_BOOTED)
+    assert list(boot_step_failed(case(*SCRIPT, told, booted)))
+    assert not list(boot_step_failed(case(*SCRIPT, told, asked(20), seen(25, Stage.LOCAL_DISK), booted)))
+
+
 @pytest.mark.parametrize("error", StepError)
 @pytest.mark.parametrize("step", Step)
 def test_no_step_and_no_error_is_without_words(step: Step, error: StepError) -> None:

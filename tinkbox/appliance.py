@@ -41,7 +41,7 @@ from tinkbox.boot.syslog import SyslogServer
 from tinkbox.boot.tftp.files import TftpFiles
 from tinkbox.boot.tftp.server import TftpServer
 from tinkbox.boot.tftp.transfer_room import TransferRoom
-from tinkbox.disk_room import free_in, inodes_in, mounted_at
+from tinkbox.disk_room import free_in, inodes_in, mounted_at, size_in
 from tinkbox.door.connections import THIS_HOST
 from tinkbox.door.local_users import user_holder
 from tinkbox.door.reading_pace import ReadingPace
@@ -197,7 +197,7 @@ class Appliance:
         around = Surroundings(
             clock=_now, monotonic=time.monotonic, new_id=_new_id, new_token=_new_token, neighbours=self._neighbours.mac_at, attached=self._neighbours.attached,
             seal=Seal(kept_secret(settings.data / BOOT_KEY).encode()), digest_of=self._lookup.digest, standing_of=self._lookup.standing,
-            gather=self._gather, limits=limits, free=self.free, answers=self._answers, sent=self._sent,
+            gather=self._gather, limits=limits, free=self.free, total=partial(size_in, settings.data), answers=self._answers, sent=self._sent,
             diagnoses=lambda: self.rounds.of_machines(), diagnosis_of=lambda workflow, since: self.rounds.cause(workflow, since),
             appliance_only=self._lookup.appliance_only, held=own_addresses, cards=lambda: cards(self._own),
         )  # fmt: skip

@@ -9,12 +9,23 @@ from tinkbox.model.vitals import Inodes
 
 def free_in(folder: Path) -> int:
     """The bytes that are free where a folder is, or where it would be if it was moved away; 0 where no disk tells."""
+    return _room(folder)[1]
+
+
+def size_in(folder: Path) -> int:
+    """The bytes that files may take there, those that are free included, likewise; what a disk keeps for root is not among them."""
+    return sum(_room(folder))
+
+
+def _room(folder: Path) -> tuple[int, int]:
+    """The bytes that are used, and those that are free."""
     for place in (folder, *folder.parents):
         try:
-            return shutil.disk_usage(place).free
+            found = shutil.disk_usage(place)
         except OSError:  # gone, or its disk does not answer
             continue
-    return 0
+        return found.used, found.free
+    return 0, 0
 
 
 def mounted_at(folder: Path) -> Path:

@@ -12,7 +12,8 @@ from tinkbox.model.errors import Unavailable
 from tinkbox.model.write_fault import Unwritten, WriteFault
 from tinkbox.refused_writes import RefusedWrites
 
-_WAY_OUT: Final = "free room where its data folder is, or delete workflows and images"
+# What of ours takes much of it, if anything does, is for the doctor to say: history that takes little is deleted for nothing.
+_WAY_OUT: Final = "free room where its data folder is"
 FULL: Final = f"the appliance's disk is full: {_WAY_OUT}"
 # How an attempt ended is always taken; a worker that has output to hand in first tells it when there is room.
 _GROWS: Final = re.compile(r"/worker/(attempts/[^/]+/(output|data|held|verdict)|services(/.*)?|inventory)|/v2/.*")

@@ -111,7 +111,8 @@ class Surroundings:
 
     `monotonic` is a steady clock in seconds, `seal` what boot tickets are known by.  `neighbours` gives the hardware address
     that the kernel has for an IPv4 address of one of our networks, of which `attached` tells that it is one.  `digest_of` gives the digest of an image by its name,
-    empty when the appliance's registry has none, None when it is of another; `standing_of` tells where one comes from; `appliance_only` tells of which the appliance alone is asked; `free` the bytes that are free on our disk.
+    empty when the appliance's registry has none, None when it is of another; `standing_of` tells where one comes from; `appliance_only` tells of which the appliance alone is asked; `free` the bytes that are free on our disk,
+    `total` those that files may take there in all, 0 where that is not known.
     `sent` is how many bytes went out on the provisioning interfaces.  `held` and `cards` are as in `Addressing`.
     `gather` hands over what the services of a workflow wrote until now, and tells whether there are any near by.  `answers` tells whether a host answers at
     an address on a network of ours.  `diagnoses` are the gravest that the doctor's rounds found of each machine, by MAC,
@@ -133,6 +134,7 @@ class Surroundings:
     answers: Answers = _nobody
     appliance_only: Callable[[str], bool] = _none
     sent: Callable[[], int] = int
+    total: Callable[[], int] = int
     held: Callable[[], Collection[IPv4Address]] = frozenset
     cards: Callable[[], Mapping[str, str]] = dict
     diagnoses: Callable[[], Mapping[str, Diagnosis]] = dict
@@ -262,7 +264,7 @@ class Engine:
         folders = {
             Stored.RECORDINGS: settings.recordings, Stored.IMAGES: settings.images, Stored.OSIE: settings.osie,
         }  # fmt: skip
-        self.disk = DiskGauge(store, folders, around.free, settings.retention.keep_free, clock)
+        self.disk = DiskGauge(store, folders, around.free, settings.retention.keep_free, clock, around.total)
         self.names = SuggestedNames(store, machines.known, self.templates, self.services)
         self.workflow_plans = WorkflowPlans(
             store, machines.known, self.workflows, settings.names, around.standing_of, self.shortages

@@ -10,6 +10,8 @@ from tinkbox.model.sizes import show_size
 
 # Below so many free bytes what machines send to be kept is refused: a person cancels, deletes and is told in these.
 LAST_ROOM: Final = 32 << 20
+# A kind that takes a smaller part of the disk, or of what is to be kept free, makes no room: one in so many.
+_SUBSTANTIAL: Final = 10
 # So long people are told that history was deleted early.
 TOLD_FOR: Final = timedelta(days=7)
 
@@ -74,13 +76,14 @@ class EarlyDeletion:
 class DiskUsage:
     """Bytes: `free` of the disk, `keep_free` as the settings have it, the `database`'s file, and what each kind takes.
 
-    A kind that was not measured yet is missing.
+    A kind that was not measured yet is missing.  `total` is what files may take in all, 0 where no disk tells.
     """
 
     free: int
     keep_free: int
     database: int
     shares: Mapping[Stored, Share]
+    total: int = 0
     early: EarlyDeletion | None = None
 
     @property
@@ -105,9 +108,31 @@ class DiskUsage:
         return self.database + sum(each.octets for each in self.shares.values())
 
     @property
+    def worth_deleting(self) -> tuple[Stored, ...]:
+        """The kinds that a person can make smaller, the largest first; none where all of them together would give no room to speak of."""
+        found = tuple(each for each in self.largest if each.remedy)
+        octets = sum(self.shares[each].octets for each in found)
+        wanted = max(self.keep_free, LAST_ROOM)
+        enough = max(wanted - self.free, wanted // _SUBSTANTIAL)
+        return found if octets >= enough or 0 < self._a_part <= octets else ()
+
+    @property
     def is_of_others(self) -> bool:
-        """Whether what is kept free would be short even without all that tinkbox has there: something else fills the disk."""
-        return self.ours < max(self.keep_free, LAST_ROOM) - self.free
+        """Whether something else fills the disk: what tinkbox has there would not give what is short, or is needed beside much that is not its own."""
+        if self.ours < max(self.keep_free, LAST_ROOM) - self.free:
+            return True
+        others = self.total - self.free - self.ours
+        return self.nearly_full and not self.worth_deleting and 0 < self._a_part <= others
+
+    @property
+    def is_of_osies(self) -> bool:
+        """Whether what is needed as it is fills the disk."""
+        is_left = self.nearly_full and not self.worth_deleting and not self.is_of_others
+        return is_left and self._a_part > 0 and self.largest[:1] == (Stored.OSIE,)
+
+    @property
+    def _a_part(self) -> int:
+        return self.total // _SUBSTANTIAL
 
     def remedy(self, mount: str = "") -> str:
         """What to do where room is short, as half a sentence; empty where it is not known what takes it.
@@ -119,6 +144,8 @@ class DiskUsage:
                 f"`du -xh {mount} | sort -h | tail` shows what" if mount else "`tinkbox doctor` says how to find what"
             )
             return f"something else fills it, for tinkbox has {show_size(self.ours)} there: {what}"
-        most = [each for each in self.largest if each.remedy][:1]
+        if self.is_of_osies:
+            return "OSIEs take most, and are needed: give the data folder a larger disk"
+        most = self.worth_deleting[:1]
         beside = "beside OSIEs, " if self.largest[:1] != (*most,) else ""
         return f"{beside}{most[0].title} take most: {most[0].remedy}" if most else ""

@@ -92,7 +92,11 @@ class Unavailable(Refusal):
 
 
 class Full(Unavailable):
-    """No room is left for what was sent; the text says how to make some."""
+    """No room is left for what was sent; the text says how to make some, and so does `way_out` by itself where that is known."""
+
+    def __init__(self, summary: str, way_out: str = "") -> None:
+        super().__init__(summary)
+        self.way_out = way_out
 
 
 class TooMany(Unavailable):

@@ -92,4 +92,4 @@ def missing_of(
     if all(map(blobs.is_closed, missing)):
         place = blobs.path(since[first])
         return f"{damaged} cannot be opened: let tinkbox's user read {place}{others}, or push or load it again"
-    return f"{damaged} {are} gone or cannot be read ({since[first]}{others}): push or load it again"
+    return f"{damaged} {are} gone, changed or cannot be read ({since[first]}{others}): push or load it again"

@@ -131,6 +131,33 @@ def test_a_disk_that_something_else_filled_is_told_by_the_appliance_and_in_its_l
         assert push(small, b"x" * BLOB)[0] == 201
 
 
+def test_nothing_that_takes_little_is_to_be_deleted_from_a_disk_that_something_else_filled(
+    small: Configuration,
+) -> None:
+    """Also where OSIEs take more than is short."""
+    osie = small.data / "osie" / "x86_64"
+    osie.mkdir(parents=True)
+    (osie / "vmlinuz").write_bytes(b"x" * 40 * MIB)
+    (small.data / "junk").write_bytes(b"x" * (free(small) - 12 * MIB))
+    with serving(small):
+        assert push(small, b"x" * BLOB)[0] == 503
+        found = json.loads(run_here("--data", str(small.data), "doctor", "-o", "json").out)["diagnoses"]
+        told = {each["rule"]: each["remedy"] for each in found}
+        for each in (told["DiskNearlyFull"], told["WriteRefused"]):
+            assert "Something else fills it, for tinkbox has 4" in each
+            assert f"`du -xh {small.data} | sort -h | tail` shows what" in each
+            assert "delete" not in each
+
+
+def test_an_image_that_is_larger_than_the_disk_leaves_no_fault_behind(small: Configuration) -> None:
+    with serving(small), log_of(small) as log:
+        status, refusal = push(small, bytes(100 * MIB))
+        assert (status, "the registry is full" in refusal) == (507, True)
+        until(log, "writes are taken again: images, which was refused since ")
+        assert "WriteRefused" not in run_here("--data", str(small.data), "doctor").out
+        assert push(small, b"x" * BLOB)[0] == 201
+
+
 def test_images_without_room_and_a_full_disk_are_told_apart_and_end_apart(small: Configuration) -> None:
     with small.path.open("a") as more:
         more.write("images: {most: 10MiB}\n")

@@ -466,7 +466,7 @@ async def told(registry: Registry, path: str) -> tuple[int, str]:
         return answer.status, error["message"]
 
 
-SINCE = "damaged since 2026-01-01 00:00 UTC, 1 of its blobs is gone or cannot be read"
+SINCE = "damaged since 2026-01-01 00:00 UTC, 1 of its blobs is gone, changed or cannot be read"
 
 
 async def image_with_layer(registry: Registry) -> str:
@@ -546,7 +546,7 @@ async def test_the_list_tells_that_a_blob_has_only_to_be_made_readable(
     assert (await problems(registry))["x:v1"] == wanted
     assert registry.store.damage("x", "v1") == wanted
     path.unlink()
-    assert "gone or cannot be read" in (await problems(registry))["x:v1"]
+    assert "gone, changed or cannot be read" in (await problems(registry))["x:v1"]
 
 
 async def test_a_push_that_asks_for_a_blob_that_cannot_be_opened_is_to_send_it(registry: Registry, disk: Disk) -> None:

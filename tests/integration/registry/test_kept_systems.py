@@ -291,7 +291,7 @@ async def test_one_whose_configuration_is_lost_stays_a_system_image(registry: Re
     await registry.store.load(chunks(system_image_archive("2")), who="me")
     drop(registry, blobs_of(registry, "2")[1][0])
     assert await lines(registry) == {"2": ("system", True), "latest": ("system", True)}
-    told = "the system image lab:2 cannot be read: damaged since 2026-01-01 00:00 UTC, 1 of its blobs is gone or "
+    told = "lab:2 cannot be read: damaged since 2026-01-01 00:00 UTC, 1 of its blobs is gone, changed or "
     with pytest.raises(Unavailable, match=told):
         await registry.store.system_image("lab:2")
     await registry.store.load(chunks(system_image_archive("2")), who="me")

@@ -44,3 +44,4 @@ async def test_what_would_be_kept_waits_for_room_and_nothing_else(method: str, p
         async with TestClient(TestServer(app)) as client:
             assert (await client.request(method, path, data=b"x")).status == expected
         assert [each.what for each in writes.all] == ["what machines hand in"] * (expected == 503)
+        assert not any("delete" in each.text + each.way_out for each in writes.all), "what takes little"

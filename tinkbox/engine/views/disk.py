@@ -18,7 +18,7 @@ MEASURE_EVERY: Final = 60.0
 
 
 class DiskGauge:
-    """A part.  `folders` are the kinds that lie beside the database; `free` gives the bytes that are free on the disk."""
+    """A part.  `folders` are the kinds that lie beside the database; `free` gives the bytes that are free on the disk, `total` those that files may take in all."""
 
     def __init__(
         self,
@@ -27,12 +27,14 @@ class DiskGauge:
         free: Callable[[], int],
         keep_free: int,
         clock: Callable[[], datetime],
+        total: Callable[[], int] = int,
     ) -> None:
         self._store = store
         self._folders = folders
         self._free = free
         self._keep_free = keep_free
         self._clock = clock
+        self._total = total
         self._measured: Mapping[Stored, Share] = {}
         self._counted: dict[Stored, Callable[[], Share]] = {}
 
@@ -63,6 +65,7 @@ class DiskGauge:
                 keep_free=self._keep_free,
                 database=tables.room.file(),
                 shares={**tables.room.shares(), **self._measured, **counted},
+                total=self._total(),
                 early=early if early and early.is_news(self._clock()) else None,
             )
 

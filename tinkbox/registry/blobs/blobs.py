@@ -701,13 +701,19 @@ class Blobs:
         self._refused_writes.refuse(Unwritten.REGISTRY, str(refusal), takes_again, fault=why.fault, way_out=why.text)
 
     def _note_full(self, full: Full, wanted: int) -> None:
-        """Note that so many bytes, at least, would be too many; that is over with the next blob that comes."""
+        """Note that so many bytes, at least, would be too many; that is over with the next blob that comes.
+
+        It is too when as much is free as all that is here takes: what is larger was too large, and the registry is not full.
+        """
         kept = self._kept
 
         async def takes_again() -> bool:
-            return self._kept != kept or self._room.left(self.usage().taken) >= max(wanted, PIECE)
+            usage = self.usage()
+            return self._kept != kept or self._room.left(usage.taken) >= max(min(wanted, usage.taken), PIECE)
 
-        self._refused_writes.refuse(Unwritten.IMAGES, str(full), takes_again, fault=WriteFault.TOO_MUCH)
+        self._refused_writes.refuse(
+            Unwritten.IMAGES, str(full), takes_again, fault=WriteFault.TOO_MUCH, way_out=full.way_out
+        )
 
     def _drop_damaged(self, digest: str) -> None:
         told = {"action": "registry.damaged"}

@@ -42,17 +42,16 @@ class Room:
         if self.most is not None and (over := kept + arriving + more - self.most) > 0:
             left = self.most - kept - others
             beyond = f", and what comes has more than the {show_size(left)} that are left" if left > 0 else ""
-            raise Full(
-                f"the registry holds {show_size(kept)} of {show_size(self.most)} (images.most){_arriving(others)}{beyond}: "
-                f"{_ways_out(kept, waiting(), resting, over)}raise images.most"
-            )
+            why = f"the registry holds {show_size(kept)} of {show_size(self.most)} (images.most){_arriving(others)}{beyond}"
+            raise _full(why, _soon(resting, over), f"{_ways_out(kept, waiting())}raise images.most")
         free = self.free()
         if (over := self.reserve + more - free) > 0:
-            raise Full(
+            why = (
                 f"the registry is full: {show_size(free)} of its disk are free{_arriving(others)}, and "
-                f"{show_size(self.reserve)} are reserved for everything else (images.reserve): "
-                f"{_ways_out(kept, waiting(), resting, over)}give the data folder a larger disk"
+                f"{show_size(self.reserve)} are reserved for everything else (images.reserve)"
             )
+            last = "free room on that disk, or give the data folder a larger one"
+            raise _full(why, _soon(resting, over), f"{_ways_out(kept, waiting())}{last}")
 
     def left(self, taken: int, ending: int = 0) -> int:
         """How many bytes more may come, where of those that are taken so many are `ending`."""
@@ -70,14 +69,24 @@ def _arriving(octets: int) -> str:
     return f", with {show_size(octets)} on their way in" if octets else ""
 
 
-def _ways_out(kept: int, waiting: Waiting, resting: int, over: int) -> str:
-    """Those that lead out of it where so many bytes are too many, before the last one."""
+def _full(why: str, soon: str, way_out: str) -> Full:
+    """What ends by itself `soon` is no way out for who hears of it later."""
+    return Full(f"{why}: {soon}{way_out}", way_out)
+
+
+def _soon(resting: int, over: int) -> str:
+    """What to do first where so many bytes are too many, and perhaps not for long."""
+    if resting < over:
+        return ""
+    return (
+        f"try again in {LEFT_AFTER.seconds} seconds, since {show_size(resting)} are of uploads that wait or were broken off, "
+        "and those that were are free by then; or "
+    )
+
+
+def _ways_out(kept: int, waiting: Waiting) -> str:
+    """Those that lead out of it, before the last one."""
     ways = []
-    if resting >= over:
-        ways.append(
-            f"try again in {LEFT_AFTER.seconds} seconds, since {show_size(resting)} are of uploads that wait or were broken off, "
-            "and those that were are free by then; or "
-        )
     if waiting.blobs.number:
         ways.append(f"`tinkbox image gc --now` frees {waiting}; or ")
     if kept:

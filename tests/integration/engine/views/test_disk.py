@@ -28,7 +28,8 @@ def folders(tmp_path: Path) -> dict[Stored, Path]:
 
 async def test_folders_are_measured_with_all_that_is_below_them(tmp_path: Path, folders: dict[Stored, Path]) -> None:
     async with appliance(tmp_path / "db") as box:
-        gauge = DiskGauge(box.store, folders, lambda: 7, 8, box.clock)
+        gauge = DiskGauge(box.store, folders, lambda: 7, 8, box.clock, lambda: 9)
+        assert (await gauge.usage()).total == 9
         assert not {Stored.RECORDINGS, Stored.IMAGES, Stored.OSIE} & (await gauge.usage()).shares.keys()
         await gauge.measure()
         shares = (await gauge.usage()).shares

@@ -174,6 +174,36 @@ async def test_want_of_room_is_noted_until_there_is_room_or_a_blob_comes(tmp_pat
         assert writes.all == ()
 
 
+@pytest.mark.parametrize(("held", "is_over"), [(0, True), (20, True), (60, False)])
+async def test_want_of_room_for_one_that_was_too_large_is_over_when_it_was_discarded(
+    tmp_path: Path, clock: Clock, held: int, *, is_over: bool
+) -> None:
+    """As of an image that is larger than the disk; a registry that is full for the most part stays so."""
+    writes, tokens = RefusedWrites(clock), count()
+    disk, mib = 100 << 20, 1 << 20
+
+    def free() -> int:
+        return disk - sum(each.stat().st_size for each in tmp_path.rglob("*") if each.is_file())
+
+    blobs = Blobs(tmp_path, clock, lambda: f"token-{next(tokens)}", Room(free=free, reserve=mib), refused_writes=writes)
+    if held:
+        blobs.add(bytes(held * mib))
+    staged = blobs.stage()
+    while staged.size < (98 - held) * mib:
+        staged.write(bytes(mib))
+    with pytest.raises(Full) as full:
+        staged.write(bytes(2 * mib))
+    for _ in range(3):
+        await writes.try_again()
+    (refused,) = writes.all
+    assert refused.what == "images"
+    assert refused.way_out == full.value.way_out
+    assert refused.way_out.endswith("free room on that disk, or give the data folder a larger one")
+    staged.discard()
+    await writes.try_again()
+    assert (writes.all == ()) is is_over
+
+
 def test_a_blob_that_a_client_was_told_of_is_not_put_aside(blobs: Blobs, clock: Clock, tmp_path: Path) -> None:
     """Also when it was told after somebody saw that nothing needs the blob."""
     digest = blobs.add(CONTENT)

@@ -47,7 +47,9 @@ def test_to_free_something_is_told_where_there_is_something() -> None:
         Room(most=10 * MIB).refuse_beyond(0, 0, 11 * MIB)
     with pytest.raises(Full, match=r"that are left: free some with .*, then try again, or raise images\.most"):
         Room(most=10 * MIB).refuse_beyond(1, 0, 11 * MIB)
-    with pytest.raises(Full, match=r"\(images\.reserve\): give the data folder a larger disk"):
+    with pytest.raises(
+        Full, match=r"\(images\.reserve\): free room on that disk, or give the data folder a larger one"
+    ):
         Room(free=lambda: 0, reserve=MIB).refuse_beyond(0, 0, 1)
 
 
@@ -65,6 +67,10 @@ def test_what_may_be_free_soon_is_told_where_that_is_enough(room: Room) -> None:
         Full, match=r": try again in 10 seconds, since 2MiB are of uploads that wait or were broken off, and"
     ):
         room.refuse_beyond(0, 9 * MIB, 3 * MIB, resting=2 * MIB)
+    with pytest.raises(Full) as soon:
+        room.refuse_beyond(0, 9 * MIB, 3 * MIB, resting=2 * MIB)
+    assert soon.value.way_out
+    assert "try again" not in soon.value.way_out, "who hears of it later"
     with pytest.raises(Full) as refused:
         room.refuse_beyond(0, 9 * MIB, 3 * MIB, resting=MIB)
     assert "try again" not in str(refused.value)

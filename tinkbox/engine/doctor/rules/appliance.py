@@ -426,7 +426,7 @@ def registry_unusable(case: Case) -> Iterator[Finding]:
             gravity=Gravity.FAULT,
             cause="The registry's folders cannot be used as they are: images are missing, or cannot be read.",
             evidence=(f"{moment(case.now)} {why}",),
-            remedy="Do what that line says. Until then nothing is freed, and pulls of these images fail.",
+            remedy=f"Do what the registry says: {why.rstrip('.')}. Until then nothing is freed, and pulls of these images fail.",
             stops=Stops(duties=frozenset({Duty.REGISTRY})),
         )
 

@@ -8,29 +8,26 @@ from tinkbox.engine.doctor.case import Case, Duty, Finding, Stops, moment
 from tinkbox.model.diagnosis import Gravity
 from tinkbox.model.disk_usage import LAST_ROOM, DiskUsage
 from tinkbox.model.sizes import show_size
-from tinkbox.model.text import counted, quoted
+from tinkbox.model.text import counted
 from tinkbox.model.workflow import State
 from tinkbox.model.write_fault import RefusedWrite, Unwritten, WriteFault
 
 # With fewer inodes, or a smaller share of all, there is soon no new file.
 _FEW_INODES: Final = 1024
 _FEW_SHARE: Final = 20
-# The refusal may say more. It is the evidence, which not every reader of the remedy sees.
-_AS_REFUSED: Final = "Do what the refusal says: `tinkbox doctor` shows it."
-# What is wrong, as the beginning of a sentence, and what to do where no way out was seen.
+# The refusal may say more. As evidence not every reader of the remedy sees it.
+_AS_REFUSED: Final = "Do what the refusal says: {refusal}."
+# What is wrong, as the beginning of a sentence, and what to do where no way out was seen: `{refusal}` is what was said.
 _REFUSED: Final[Mapping[WriteFault, tuple[str, str]]] = {
     WriteFault.LOCKED: (
         "Another program has locked the appliance's database, so that nothing can be written",
-        (
-            "End that program, such as `sqlite3` or a backup of the file. `tinkbox doctor` shows the refusal, with the command that tells "
-            "which program it is. The disk is not to blame."
-        ),
+        f"End that program, such as `sqlite3` or a backup of the file. The disk is not to blame. {_AS_REFUSED}",
     ),
     WriteFault.READ_ONLY: (
         "The file system that the appliance writes to is read-only",
         (
             "`dmesg | grep -i error` tells whether the kernel made it so after an error of the disk: then look after the disk. Else do what "
-            "the refusal says: `tinkbox doctor` shows it."
+            "the refusal says: {refusal}."
         ),
     ),
     WriteFault.FULL: (
@@ -85,7 +82,7 @@ def disk_nearly_full(case: Case) -> Iterator[Finding]:
     disk = case.disk
     if disk is None or not disk.nearly_full:
         return
-    other = "" if disk.is_of_others else " If all of this is little, something else fills the disk."
+    other = "" if disk.is_of_others or disk.is_of_osies else " If all of this is little, something else fills the disk."
     yield Finding(
         gravity=Gravity.FAULT,
         cause=f"The disk of the data folder is {_how_full(disk)}.",
@@ -135,6 +132,7 @@ def write_refused(case: Case) -> Iterator[Finding]:
 def _refused(case: Case, write: RefusedWrite) -> Finding:
     disk = case.disk
     why, remedy = _REFUSED[write.fault]
+    remedy = remedy.format(refusal=write.text.rstrip("."))
     if write.way_out:
         sound = " The disk is not to blame." if write.fault in _NOT_THE_DISK else ""
         remedy = f"{_sentence(write.way_out)}{sound}"
@@ -177,7 +175,7 @@ def output_not_kept(case: Case) -> Iterator[Finding]:
     since, why = work.unkept
     yield Finding(
         gravity=Gravity.FAULT,
-        cause=f"What action {quoted(work.action)} prints and hands in is not kept: the appliance cannot write it since {since:%H:%M:%S} UTC.",
+        cause=f"What action {work.action} prints and hands in is not kept: the appliance cannot write it since {since:%H:%M:%S} UTC.",
         evidence=(f"{moment(since)} refused for the first time: {why}",),
         remedy="Mend that on the appliance; the worker holds it and hands it in again by itself. `tinkbox doctor` tells more of the appliance.",
     )

@@ -251,6 +251,12 @@ def test_what_the_appliance_rests_on_is_told_when_it_fails() -> None:
         assert "`" in told.remedy or rule == "RegistryUnusable"
 
 
+def test_what_to_do_about_an_unusable_registry_stands_in_the_remedy_itself() -> None:
+    why = "the registry cannot list its folder /r/blobs (Permission denied): give it back with `chmod u+rwx /r/blobs`"
+    told = found(replace(SOUND, registry=why))
+    assert told.remedy.startswith(f"Do what the registry says: {why}. Until then nothing is freed")
+
+
 def test_an_operators_socket_that_stays_gone_is_told_with_why() -> None:
     told = found(replace(SOUND, operator_socket="cannot listen on /data/operator.sock: Is a directory: move it away"))
     assert (told.rule, told.gravity) == ("OperatorSocketGone", Gravity.SUSPECT)

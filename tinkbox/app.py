@@ -96,7 +96,7 @@ from tinkbox.refused_writes import RefusedWrites
 from tinkbox.registry.blobs.one_file_system import refuse_other_file_systems
 from tinkbox.runtime import EngineAway
 from tinkbox.runtime.docker import DockerRuntime
-from tinkbox.settings import contradictions
+from tinkbox.settings import CONFIG, contradictions
 from tinkbox.settings.all_settings import Settings
 from tinkbox.settings.doors import GROUP, NO_GROUP
 from tinkbox.settings.environment import default_data, supervisor_socket
@@ -495,15 +495,16 @@ def _with_real_folders(settings: Settings) -> Settings:
     return replace(settings, services=replace(settings.services, volumes=volumes))
 
 
-def _examine_osie(data: Path, named: str, *, needed: bool) -> None:
+def _examine_osie(data: Path, named: str, file: Path, *, needed: bool) -> None:
     """Raises Unavailable or Invalid where machines cannot boot what is there, or where it is `needed` and there is none.
 
-    `named` is how a command that works with this folder begins.
+    `named` is how a command that works with this folder begins, `file` is the configuration.
     """
     if not osie_images(data / "osie") and needed:
+        config = "" if file == CONFIG else f" --config {shlex.quote(str(file))}"
         raise Unavailable(
             f"no OSIE is in {data}/osie, so no machine can be provisioned: `{named} osie build` makes one, "
-            "`sudo tinkbox init` brings that of a release"
+            f"`{named} init{config}` brings that of a release"
         )
 
 
@@ -635,7 +636,7 @@ async def check(settings: Settings, say: Say, file: Path, *, draft: bool = False
             partial(refuse_other_file_systems, settings.data / REGISTRY),
             partial(refuse_emptied_store, settings.data), partial(examine_store, settings.data / STORE),
             partial(examine_people, settings.data, settings.operator.people),
-            partial(stored_secret, settings.data / BOOT_KEY), partial(_examine_osie, settings.data, named, needed=not osie_follows),
+            partial(stored_secret, settings.data / BOOT_KEY), partial(_examine_osie, settings.data, named, file, needed=not osie_follows),
             partial(told_systems, settings),
         ):  # fmt: skip
             with _noting(wrong):

@@ -6,7 +6,8 @@ import shlex
 from typing import Final
 
 PROGRAM: Final = "tinkbox"
-_COMMAND: Final = re.compile(r"(?<=`)tinkbox(?= [a-z])")
+# Also the second command of a pipe, which ends where the backquotes do.
+_COMMAND: Final = re.compile(r"(?<=`)tinkbox(?= [a-z])|(?<= \| )tinkbox(?= [a-z][a-z ]*`)")
 _STANDS_FOR: Final = re.compile(r"\b(WORKFLOW/SERVICE|WORKFLOW|MACHINE|TEMPLATE)\b")
 _IN_BACKQUOTES: Final = re.compile(r"`[^`]*`")
 

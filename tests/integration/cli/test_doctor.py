@@ -2,15 +2,31 @@
 
 import asyncio
 import json
+import re
+import shlex
+import subprocess
 from collections.abc import Iterator
+from contextlib import closing
+from http.client import HTTPConnection
 from pathlib import Path
 
 import pytest
 
-from tests.integration.cli.serving import Configuration, Ended, configure, give_osie, run_here, serving
+from tests.integration.cli.serving import (
+    DEADLINE,
+    PROGRAM,
+    ROOT,
+    Configuration,
+    Ended,
+    configure,
+    give_osie,
+    run_here,
+    serving,
+)
 from tests.integration.cli.test_following import MACHINE, following, line, workflow
-from tests.integration.engine.appliance import mac
+from tests.integration.engine.appliance import HELLO, mac
 from tests.workers import door_of
+from tinkbox.engine.machines.boot_plan import MAX_BOOTS
 from tinkbox.model.workflow import Outcome, State
 from tinkbox.wire.messages.worker import Hello, Report, decode_credential
 
@@ -90,3 +106,55 @@ def test_what_begins_and_what_is_over_is_told_as_it_happens(appliance: Configura
         while over["change"] != "over" or over["rule"] != "ImageMissing":
             over = json.loads(line(documents))
         assert over["workflow"] == flow
+
+
+ITS_OWN = "127.0.0.2"
+
+
+def fetch_script(appliance: Configuration) -> str:
+    """What machine 1 is told to boot."""
+    door = HTTPConnection("127.0.0.1", appliance.http_port, timeout=DEADLINE, source_address=(ITS_OWN, 0))
+    with closing(door):
+        door.request("GET", f"/boot/{mac(1).replace(':', '-')}/script.ipxe")
+        return door.getresponse().read().decode()
+
+
+def typed(command: str) -> None:
+    """Type a command that was printed, as it stands there."""
+    program = shlex.join(PROGRAM)
+    assert command.startswith("tinkbox ")
+    line = re.sub(r"(^|\| )tinkbox ", lambda found: f"{found[1]}{program} ", command)
+    subprocess.run(["bash", "-o", "pipefail", "-c", line], check=True, cwd=ROOT, capture_output=True, timeout=DEADLINE)
+
+
+@pytest.mark.parametrize("renamed", [False, True])
+def test_what_is_told_of_a_parked_machine_frees_it(appliance: Configuration, *, renamed: bool) -> None:
+    assert tinkbox(appliance, "hardware", "add", mac(1), "--name", "first", "--address", f"{ITS_OWN}/8").status == 0
+    if renamed:
+        assert tinkbox(appliance, "hardware", "edit", "first", "--name", "second").status == 0
+    assert (
+        run_here("--data", str(appliance.data), "template", "create", "-n", "hello", stdin=HELLO.encode()).status == 0
+    )
+    assert tinkbox(appliance, "workflow", "create", "-t", "hello", mac(1)).status == 0
+
+    def machine() -> dict[str, str]:
+        found: dict[str, str] = json.loads(tinkbox(appliance, "hardware", "get", mac(1), "-o", "json").out)
+        return found
+
+    def remedy() -> str:
+        found = json.loads(tinkbox(appliance, "doctor", mac(1), "-o", "json").out)
+        return next(str(each["remedy"]) for each in found["diagnoses"] if each["rule"] == "BootLoop")
+
+    def why() -> str:
+        (line,) = (
+            each for each in tinkbox(appliance, "hardware", "get", mac(1)).out.splitlines() if each.startswith("Why:")
+        )
+        return line
+
+    for told in (why, remedy):
+        for _ in range(MAX_BOOTS):
+            assert "is parked" not in fetch_script(appliance)
+        assert "is parked" in fetch_script(appliance)
+        assert machine()["state"] == "parked"
+        typed(next(each for each in told().split("`") if each.startswith("tinkbox ")))
+        assert machine()["state"] == "waiting"

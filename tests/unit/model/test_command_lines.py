@@ -13,6 +13,11 @@ from tinkbox.model.command_lines import about, typable
         ("`systemctl restart tinkbox`", "`systemctl restart tinkbox`"),
         ("`tinkbox.yaml` says so, and tinkbox goes on", "`tinkbox.yaml` says so, and tinkbox goes on"),
         ("look: `tinkbox workflow logs WORKFLOW`", "look: `tinkbox --data /d workflow logs WORKFLOW`"),
+        (
+            "`tinkbox export hardware/n | tinkbox hardware push`",
+            "`tinkbox --data /d export hardware/n | tinkbox --data /d hardware push`",
+        ),
+        ("a template has: curl u | tinkbox hardware push -f -", "a template has: curl u | tinkbox hardware push -f -"),
         ("an action says: tinkbox workflow delete WORKFLOW", "an action says: tinkbox workflow delete WORKFLOW"),
     ],
 )

@@ -1,6 +1,7 @@
 """Whether an address is in use: asked by ARP on a link of ours (RFC 5227 §2.1.1), else by ICMP echo (RFC 2131 §3.1)."""
 
 import asyncio
+import errno
 import logging
 import socket
 import struct
@@ -67,13 +68,13 @@ class Prober:
             return None
 
     async def echoes(self, address: IPv4Address) -> bool | None:
-        """Whether a host answers an ICMP echo within half a second, as one of three; None where none can be sent."""
+        """Whether a host answers an ICMP echo within half a second, as one of three; not where there is no way to it, None without the right to ask."""
         try:
             for _ in range(ASKED):
                 if not await _unechoed(address, self._patience / ASKED):
                     return True
-        except OSError:  # no right to, or no route, which is told as that
-            return None
+        except OSError as error:
+            return False if error.errno in (errno.ENETUNREACH, errno.EHOSTUNREACH) else None
         return False
 
     async def answers(self, address: IPv4Address, mac: MacAddress) -> bool:

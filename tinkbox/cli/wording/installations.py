@@ -109,7 +109,8 @@ def _booting(machine: Document, since: str) -> str:
     seen = _seen_since(machine, since)
     if not seen:
         return "waits for it: power it on, or reboot it when it is on; it must boot from the network"
-    stopped = machine.get("parked") or machine.get("stalled")
+    # What to do about it is the doctor's to say.
+    stopped = str(machine.get("parked") or "").partition("; ")[0] or machine.get("stalled")
     return f"boots: {seen}" + (
         f" ({stopped}; ask `tinkbox doctor {machine['interfaces'][0]['mac']}`)" if stopped else ""
     )

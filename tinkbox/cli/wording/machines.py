@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from functools import cache
 
+from tinkbox.cli.called_as import told
 from tinkbox.cli.output.formats import Document
 
 _NO_INTERFACE: Document = {"mac": "", "address": "", "hostname": ""}
@@ -87,4 +88,4 @@ def why(machine: Document) -> str:
     """Why a machine goes no further, if it does not."""
     failure = machine.get("failure")
     failed = ": ".join(each for each in (failure["reason"], failure["message"]) if each) if failure else ""
-    return str(machine.get("parked") or failed or machine["stalled"])
+    return told(str(machine.get("parked") or "")) or str(failed or machine["stalled"])

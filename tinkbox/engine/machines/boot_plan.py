@@ -1,5 +1,6 @@
 """What a booting machine is told to boot.  Pure."""
 
+import shlex
 from dataclasses import dataclass
 
 from tinkbox.model.boot import Boot, Plan, Stage, Supply
@@ -81,13 +82,22 @@ def barred_reason(hardware: Hardware, *, ticket: bool) -> str:
     return ""
 
 
-def parked_reason(*, ticket: bool, boots: int, furthest: Stage | None) -> str:
-    """Why a machine is parked, or nothing when it is not."""
+def freeing(key: str) -> str:
+    """The command by which a machine's boots are counted anew: the same document counts when it is pushed."""
+    return f"`tinkbox export hardware/{key} | tinkbox hardware push`"
+
+
+def parked_reason(*, ticket: bool, boots: int, furthest: Stage | None, key: str = "") -> str:
+    """Why a machine is parked, or nothing when it is not; for who is told its `key` with what frees it.
+
+    The machine's own console has no use for a command.
+    """
     if not ticket or boots < MAX_BOOTS:
         return ""
+    typed = f": {freeing(shlex.quote(key))} frees it" if key and "`" not in key else ""
     return (
         f"{boots} boots without progress, the furthest {furthest or Stage.SCRIPT}; look at its console, then push "
-        "its hardware again or create a new workflow to let it boot"
+        f"its hardware again or create a new workflow to let it boot{typed}"
     )
 
 

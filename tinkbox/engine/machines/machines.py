@@ -389,16 +389,16 @@ class Machines:
         newest = self.timeline.newest(mac) if mac else None
         # It may have been seen before anybody told of it; what others did about it is nowhere that it is.
         seen = newest if newest and is_its_own(newest.stage, newest.facts) else None
-        session = self.sessions.of(record.hardware.id)
+        session, key = self.sessions.of(record.hardware.id), self.known.key(record.hardware)
         return MachineStatus(
             hardware=record.hardware,
-            key=self.known.key(record.hardware),
+            key=key,
             created_at=record.created_at,
             updated_at=record.updated_at,
             ticket=record.ticket,
             installed=record.installed,
             boots=record.boots,
-            parked=parked_reason(ticket=record.ticket, boots=record.boots, furthest=record.furthest),
+            parked=parked_reason(ticket=record.ticket, boots=record.boots, furthest=record.furthest, key=key),
             stage=record.stage or (seen.stage if seen else None),
             stage_at=record.stage_at or (seen.at if seen else None),
             last_contact=self.progress.last_contact(record.hardware.id),

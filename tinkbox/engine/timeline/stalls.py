@@ -54,7 +54,7 @@ LOOK_AT_IPXE: Final = (
     "says more."
 )
 _FETCHING: Final = (
-    "Its boot script came, and no question for the kernel since: its screen shows the boot loader's error. If its document or its workflow "
+    "After its boot script no whole kernel was sent: its screen shows the boot loader's error. If its document or its workflow "
     "names another server for the kernel, see whether that answers machines; a firewall on the way may end connections to TCP port 80."
 )
 _STARTING: Final = (

@@ -151,9 +151,10 @@ async def test_three_boots_without_progress_park_the_machine_with_a_reason(box: 
     assert parked is not None
     assert parked.boot is Boot.PARKED
     assert "3 boots without progress, the furthest fetched the kernel" in parked.reason
-    assert (await box.machines.get(worker)).parked == parked.reason
+    typed = ": `tinkbox export hardware/machine-1 | tinkbox hardware push` frees it"
+    assert (await box.machines.get(worker)).parked == parked.reason + typed
     assert script(box) is not None
-    assert (await box.machines.get(worker)).parked == parked.reason, "waiting in the park must not count"
+    assert (await box.machines.get(worker)).parked == parked.reason + typed, "waiting in the park must not count"
 
 
 async def test_the_reason_counts_how_far_the_last_of_the_boots_came(box: Appliance) -> None:

@@ -43,6 +43,11 @@ WRITING = {"done": 1288490189, "total": 3221225472, "unit": "bytes", "rate": 38_
             machine("fetched the OSIE", LATER, stalled="got no further for 3 minutes"),
             "boots: fetched the OSIE (got no further for 3 minutes; ask `tinkbox doctor 08:00:27:00:00:01`)",
         ),
+        (
+            WAITING,
+            machine("parked", LATER, parked="3 boots without progress; look at its console: `tinkbox export` frees it"),
+            "boots: parked (3 boots without progress; ask `tinkbox doctor 08:00:27:00:00:01`)",
+        ),
         (workflow("RUNNING", action("image", "RUNNING")), machine(), "image runs"),
         (
             workflow("RUNNING", action("image", "RUNNING", progress=WRITING)),

@@ -150,6 +150,11 @@ def test_a_parked_machines_reason_says_how_far_it_came_and_what_to_do() -> None:
     assert reason.startswith("3 boots without progress, the furthest fetched the OSIE")
     assert "create a new workflow" in reason
     assert parked_reason(ticket=False, boots=9, furthest=None) == ""
+    assert "`" not in reason, "a console has no use for it"
+    told = [parked_reason(ticket=True, boots=3, furthest=None, key=each) for each in ("node7", "my node", "no`de")]
+    assert told[0].endswith(": `tinkbox export hardware/node7 | tinkbox hardware push` frees it")
+    assert "`tinkbox export hardware/'my node' | tinkbox hardware push`" in told[1]
+    assert told[2].endswith("to let it boot")
 
 
 @pytest.mark.parametrize("netboots", [True, False])

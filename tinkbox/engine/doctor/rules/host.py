@@ -7,7 +7,7 @@ from shlex import quote
 from typing import Final
 
 from tinkbox.engine.doctor.case import REACHING, Case, Duty, Finding, Stops, moment
-from tinkbox.engine.doctor.rules.network import SEVERAL_PORTS, whose
+from tinkbox.engine.doctor.rules.network import SEVERAL_PORTS, tells_mac, whose
 from tinkbox.model.command_lines import about
 from tinkbox.model.diagnosis import Gravity
 from tinkbox.model.hardware import MacAddress
@@ -57,7 +57,8 @@ def address_taken(case: Case) -> Iterator[Finding]:
                 if doubted
                 else f"Find the host and give it another address: the switch's table of MAC addresses names the port of {newest}. "
             )
-            + f"`arping -D -c 2 -I {interface} {address}` shows whether it still answers.",
+            # A host that asks for its own address by ping asks itself.
+            + f"`arping -D -c 2 -I {interface} {address}` (Debian's package iputils-arping) shows whether it still answers.",
             subject=f"{interface} {address}",
             stops=None if doubted else Stops(duties=REACHING, interface=interface),
         )
@@ -102,6 +103,11 @@ def other_appliance(case: Case) -> Iterator[Finding]:
         else f"was heard at {moment(max(each.at for each in found))} and not since: it served"
     )
     also = " with the same address" if first.address == case.address else ""
+    see = (
+        f"`arping -c 2 -I {first.interface} {first.address}` (Debian's package iputils-arping)"
+        if case.is_own(first.address)
+        else tells_mac(first.interface, first.address)
+    )
     crowded = [each for each, number in Counter(each.interface for each in found).items() if number > MOST_APPLIANCES]
     number = f"{'at least ' if crowded else ''}{counted(len(found) - 1, 'other')}"
     more = f", and {number} like it" if len(found) > 1 else ""
@@ -125,8 +131,8 @@ def other_appliance(case: Case) -> Iterator[Finding]:
             ),
             "that is how appliances know each other, and any host on the network can send it",
         ),
-        remedy="Two appliances on one network answer the same machines. See whether there is one: `arping -I "
-        f"{first.interface} {first.address}`. Stop one of them (`systemctl stop tinkbox`), or take its interface out of this network. To "
+        remedy=f"Two appliances on one network answer the same machines. See whether there is one: {see}. Stop one of them "
+        "(`systemctl stop tinkbox`), or take its interface out of this network. To "
         "move to another host, stop the old one first.",
         subject="appliances",
     )

@@ -72,6 +72,30 @@ def _set_mode(mode: str) -> str:
     return f"set `dhcp: {{mode: {mode}}}` in tinkbox.yaml and restart tinkbox (`systemctl restart tinkbox`)"
 
 
+def edit_machine(case: Case, flags: str = "") -> str:
+    """The command that changes the machine's hardware document, without flags in an editor.
+
+    A workflow that is not over knows the machine by its address, and is in the way without force.
+    """
+    return f"`tinkbox hardware edit MACHINE{flags}{' --force' if case.waited_since is not None else ''}`"
+
+
+def reserve_address(case: Case) -> str:
+    """The command that gives a known machine another address, behind the words that say so.
+
+    Flags change no document of v1alpha2, and of others the first card alone where there are several.
+    """
+    card = case.interface
+    if card is not None and (card.form is Form.V1ALPHA2 or card.place > 0):
+        return f"{edit_machine(case)} ({spelled(card, 'dhcp.ip.address')})"
+    return edit_machine(case, " --address IP")
+
+
+def tells_mac(interface: str, address: IPv4Address) -> str:
+    """The commands that tell on the appliance's host who has an address: not every host has arping."""
+    return f"`arping -c 2 -I {interface} {address}`, or `ping -c 1 {address}; ip neigh show {address}`"
+
+
 def other_server(case: Case) -> Iterator[Finding]:
     """Another server gives addresses where we are to give them."""
     yield from _forged(case)
@@ -290,8 +314,7 @@ def address_outside(case: Case) -> Iterator[Finding]:
             gravity=Gravity.FAULT,
             cause=f"The address that is reserved for the machine, {reserved}, lies in none of our networks ({networks}).",
             evidence=(f"its hardware document says {spelled(case.interface, 'dhcp.ip.address')} {reserved}",),
-            remedy=f"Correct {spelled(case.interface, 'dhcp.ip.address')} (and netmask) in its hardware document and push it again, or name its network "
-            "under dhcp.subnets in tinkbox.yaml.",
+            remedy=f"Give it an address of these: {reserve_address(case)}. Or name its network under dhcp.subnets in tinkbox.yaml.",
         )
         return
     yield from _appliance_outside(case)
@@ -339,7 +362,7 @@ def _appliance_outside(case: Case) -> Iterator[Finding]:
             f"the network that is served here is {served}",
         ),
         remedy=f"Set {spelled(card, 'dhcp.ip.netmask').removeprefix('ip.')} to "
-        f"{served.prefixlen if card.form is Form.V1ALPHA2 else served.netmask} in its hardware document and push it again.",
+        f"{served.prefixlen if card.form is Form.V1ALPHA2 else served.netmask} in its hardware document: {edit_machine(case)}.",
     )
 
 
@@ -368,7 +391,7 @@ def _on_another_network(case: Case) -> Iterator[Finding]:
             f"its hardware document says {spelled(case.interface, 'dhcp.ip.address')} {address}",
         ),
         remedy=f"Plug it into the network of {there.interface}, or have its switch port carry that one's VLAN; or give it an address of "
-        f"{here.network} in its hardware document (`tinkbox hardware edit MACHINE`).",
+        f"{here.network}: {reserve_address(case)}.",
     )
 
 
@@ -400,7 +423,7 @@ def _behind_strange_relay(case: Case) -> Iterator[Finding]:
             *(f"a network that is configured: {each.network}" for each in case.subnets),
         ),
         remedy=f"Name the network of {relay} under dhcp.subnets in tinkbox.yaml, start tinkbox again, and give the machine an address of that "
-        "network: `tinkbox hardware edit MACHINE --address IP`. Or plug it into its own network.",
+        f"network: {reserve_address(case)}. Or plug it into its own network.",
         subject=relay,
     )
 
@@ -420,10 +443,25 @@ def remembered_address(case: Case) -> Iterator[Finding]:
         )
 
 
+_GIVEN = (Stage.OFFERED, Stage.REQUESTED, Stage.LEASED)
+
+
 def address_in_use(case: Case) -> Iterator[Finding]:
     """The machine found another host at its address: sure where that answers, for any host can say so in its name."""
-    declined, address = of(case.last, Stage.DECLINED), declined_address(case)
-    if declined and address is not None:
+    declined, address = _declined(case), declined_address(case)
+    reserved = case.interface.address if case.interface is not None else None
+    if address is not None and reserved is not None and reserved != address:
+        yield Finding(
+            gravity=Gravity.SUSPECT,
+            cause=f"The machine gave {address} back as in use; its hardware document has {reserved} by now, for which it did not ask yet.",
+            evidence=tuple(map(line, declined)),
+            remedy="Boot the machine again.",
+        )
+    elif address is not None and (case.conflict or declined[-1] in case.last):
+        here = next((each.interface for each in case.subnets if each.interface and address in each.network), "")
+        # Behind a relay the appliance's host hears nobody's ARP.
+        shown = f"{tells_mac(here, address)} shows its MAC" if here else f"the router of {address} has its MAC"
+        another = f", or give the machine another one: {reserve_address(case)}" if case.interface is not None else ""
         answers = {
             True: f"{moment(case.now)} another host answers ARP at {address}",
             False: f"{moment(case.now)} no other host answers ARP at {address}",
@@ -439,15 +477,29 @@ def address_in_use(case: Case) -> Iterator[Finding]:
                 answers,
                 *([] if case.conflict else ["any host on the network can send that in the machine's name"]),
             ),
-            remedy=f"Find the other host (`arping -I INTERFACE {address}` shows its MAC) and give it another address, or "
-            "give the machine another one in its hardware document.",
+            remedy=f"Find the other host ({shown}) and give it another address{another}.",
         )
 
 
 def declined_address(case: Case) -> IPv4Address | None:
-    """The address that was given back in the machine's name as in use, in its last boot."""
-    declined = of(case.last, Stage.DECLINED)
+    """The address that was given back in the machine's name as in use."""
+    declined = _declined(case)
     return _address(declined[-1], "address") if declined else None
+
+
+def _declined(case: Case) -> tuple[Sighting, ...]:
+    """When that was, in its last boot; where that has only asked for an address again, in the one before."""
+    asks_again = all(each.stage in (Stage.DISCOVER, *_GIVEN) for each in case.last)
+    before = case.boots[-2:-1] if asks_again else ()
+    seen = [each for boot in (*before, case.last) for each in boot]
+    declined = of(seen, Stage.DECLINED)
+    if not declined:
+        return ()
+    address = text(declined[-1], "address")
+    has_another = any(
+        text(each, "address") not in ("", address) for each in of(seen[seen.index(declined[-1]) :], *_GIVEN)
+    )
+    return () if has_another else declined
 
 
 def too_many_unknown(case: Case) -> Iterator[Finding]:
@@ -552,7 +604,7 @@ def _only_offered(case: Case) -> Sequence[Sighting]:
 def relay_unreached(case: Case) -> Iterator[Finding]:
     """Replies that do not come to the relay by which a machine asks: the way back is another one."""
     relay = unheard_relay(case)
-    if relay is None or case.relay_answers is not False:
+    if relay is None or case.relay_answers is not False or any(each.rule == "NoRoute" for each in case.faults):
         return
     offered = _only_offered(case)
     yield Finding(

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 
 from tinkbox.engine.doctor.case import Case, Finding, Lent, in_touch_anyway, line, moment, of, text
 from tinkbox.engine.doctor.rules.loader import FIRMWARE, SCRIPTED, architecture
-from tinkbox.engine.doctor.rules.network import strange_relay
+from tinkbox.engine.doctor.rules.network import edit_machine, reserve_address, strange_relay
 from tinkbox.engine.doctor.rules.pairing import is_paired
 from tinkbox.engine.doctor.rules.silence import WORKING, at_second_host, is_at_its_own, let_in_since, second_host
 from tinkbox.engine.timeline.sighting_rules import ended_at
@@ -265,7 +265,10 @@ def no_address(case: Case) -> Iterator[Finding]:
     for seen in _silences(case, Silence.NO_ADDRESS):
         networks = tuple(f"a network that is configured: {each.network}" for each in case.subnets)
         asked_on = text(seen, "network")
-        reserve = f"Give it an address{f' of {asked_on}' if asked_on else ''} in its hardware document ({spelled(case.interface, 'dhcp.ip.address')})"
+        # What nobody knows gets an address when it is registered.
+        reserve = f"Give it an address{f' of {asked_on}' if asked_on else ''}: " + (
+            "`tinkbox hardware add MACHINE`" if case.interface is None else reserve_address(case)
+        )
         relay = strange_relay(case)
         if relay:
             why, evidence = "it asks from a network that is not configured", (f"its relay is at {relay}", *networks)
@@ -284,13 +287,13 @@ def no_address(case: Case) -> Iterator[Finding]:
             continue  # the pool may have been another one, or none
         elif case.mode != "pool":
             why, evidence = "none is reserved for it", (f"with dhcp.mode: {case.mode} only reserved ones are given",)
-            remedy = f"{reserve} and push it again, or have addresses lent: `dhcp.mode: pool`."
+            remedy = f"{reserve}. Or have addresses lent: set `dhcp.mode: pool` in tinkbox.yaml and restart tinkbox."
         elif case.interface is None:
             why, evidence, remedy = _not_for_strangers(case, asked_on)
         else:
             pool = f"the pool of {asked_on}" if asked_on else "the pool"
             why, evidence = f"none of {pool} is free, and none is reserved for it", _pools(case, asked_on)
-            remedy = f"{reserve}, give {_key(case, asked_on)} more room, or lower dhcp.lease; `tinkbox hardware leases` shows who has what."
+            remedy = f"{reserve}. Or give {_key(case, asked_on)} more room, or lower dhcp.lease; `tinkbox hardware leases` shows who has what."
         yield Finding(
             gravity=Gravity.FAULT,
             cause=f"There is no address for the machine: {why}.",
@@ -303,7 +306,7 @@ def no_address(case: Case) -> Iterator[Finding]:
             cause="The address in its hardware document is none that a machine can have: the appliance's own, or the first "
             "or the last one of a network.",
             evidence=(line(seen), *(f"a network that is configured: {each.network}" for each in case.subnets)),
-            remedy=f"Correct {spelled(case.interface, 'dhcp.ip.address')} in its hardware document, push it again, and boot the machine.",
+            remedy=f"Give it another one: {reserve_address(case)}. Then boot the machine.",
         )
 
 
@@ -350,7 +353,7 @@ def script_refused(case: Case) -> Iterator[Finding]:
         evidence=(line(refused[-1]), f"its hardware document says {spelled(case.interface, 'dhcp.ip.address')} {own}"),
         remedy=who
         if case.gives_addresses
-        else f"Have the DHCP server give it {own}, or take {spelled(case.interface, 'dhcp.ip')} out of its hardware document and push it again: its script is "
+        else f"Have the DHCP server give it {own}, or take {spelled(case.interface, 'dhcp.ip')} out of its hardware document ({edit_machine(case)}): its script is "
         "then for whichever address has its MAC.",
     )
 
@@ -520,8 +523,6 @@ def _asks_for_no_program(asked: Sighting) -> bool:
 
 def _is_lent(case: Case, seen: Sighting, lent: Lent) -> Finding:
     """The machine's own address is lent to another one."""
-    # A workflow that is not over knows the machine by its address.
-    forced = " --force" if case.waited_since is not None else ""
     holder = f"{lent.name} ({lent.mac})" if lent.name else f"an unknown machine ({lent.mac})"
     return Finding(
         gravity=Gravity.FAULT,
@@ -532,7 +533,7 @@ def _is_lent(case: Case, seen: Sighting, lent: Lent) -> Finding:
             f"the pool lent {lent.address} to {lent.mac} until {moment(lent.until)}",
         ),
         remedy=f"Boot the machine again after {moment(lent.until)}: by then the address is free. It is free sooner when {lent.mac} "
-        f"is restarted or asks for more time. Or reserve another: `tinkbox hardware edit MACHINE --address IP{forced}`.",
+        f"is restarted or asks for more time. Or reserve another: {reserve_address(case)}.",
     )
 
 

@@ -24,7 +24,7 @@ from tinkbox.engine.doctor.case import (
 from tinkbox.engine.doctor.rules.kernel import SENT_BY
 from tinkbox.engine.doctor.rules.loader import ARM, IPXE, X86, architecture, asked_for_a_file
 from tinkbox.engine.doctor.rules.network import LINES_FOR_IPXE
-from tinkbox.engine.machines.boot_plan import MAX_BOOTS
+from tinkbox.engine.machines.boot_plan import MAX_BOOTS, freeing
 from tinkbox.engine.machines.firmware_rules import BACK_WITHIN
 from tinkbox.engine.timeline.sighting_rules import ended_at
 from tinkbox.engine.timeline.stalls import LOOK_AT, LOOK_AT_IPXE, MOVED, PATIENCE, stalled
@@ -75,6 +75,7 @@ _OURS = "tinkbox."  # how words of a kernel's command line begin by which the ap
 _OSIE_PASSING = {"credential": 20.0, "network": _OSIE_STARTS_WITHIN}
 _AFTER_RAMDISK = (Stage.FIRMWARE, Stage.TICKET, Stage.CLOCK, Stage.SESSION)
 _COMES_BACK_WITHIN = timedelta(minutes=2)  # a boot that fails at once; later than that a boot is left in peace
+_COMES_FURTHER_WITHIN = timedelta(seconds=60)  # from the first question of a boot until it has its boot loader
 _SCRIPTS = (Stage.SCRIPT, Stage.DISCOVERY, Stage.SUPPLIED, Stage.OWN_BOOT)
 # What to look at where the worker is silent, by what was heard of last.
 _IN_OSIE = "`tinkbox hardware get MACHINE` shows what its syslog said: a Docker engine that does not start, or why its worker ended."
@@ -506,14 +507,14 @@ def boot_loop(case: Case) -> Iterator[Finding]:
     told = ended or vain[-MAX_BOOTS:]
     evidence = [f"{moment(boot[0].at)} a boot that ended with: {line(boot[-1])}" for boot in told]
     if case.parked:
-        evidence.append(f"parked: {case.parked}")
+        evidence.append(f"parked: {case.parked.partition('; ')[0]}")  # the rest is what to do
     awaited = _is_awaited(case)
     yield Finding(
         gravity=Gravity.FAULT if awaited else Gravity.HARMLESS,
         cause=f"The machine boots again and again without getting anywhere{_where_it_ends(ended)}.{'' if awaited else _NOT_AWAITED}",
         evidence=tuple(evidence),
         remedy=f"{'' if awaited else _NOTHING_TO_DO}{_look_at(ended[-1]) if ended else _SCREEN} When that is mended, push its hardware "
-        "again or create a new workflow: its boots are counted anew then, and a machine that is parked boots.",
+        f"again ({freeing('MACHINE')}) or create a new workflow: its boots are counted anew then, and a machine that is parked boots.",
     )
 
 
@@ -663,7 +664,7 @@ def stalled_boot(case: Case) -> Iterator[Finding]:
             evidence=(line(newest), since),
             remedy=f"{nothing}{_look_at(case.last)}",
         )
-    elif since := stalled(before, case.now):
+    elif (since := stalled(before, case.now)) and not _begins_again(case):
         yield Finding(
             gravity=gravity,
             cause=f"Its boot stood still: the last that was seen of it was that it {before.stage}, and that something asked for an "
@@ -671,6 +672,11 @@ def stalled_boot(case: Case) -> Iterator[Finding]:
             evidence=(line(before), since, *case.asked_again),
             remedy=f"{nothing}{_look_at(case.furthest)}",
         )
+
+
+def _begins_again(case: Case) -> bool:
+    """Whether it is early to say of a machine that asks again that it comes no further; one that others ask for cannot be early for long."""
+    return case.again_since is not None and case.now - case.again_since <= _COMES_FURTHER_WITHIN
 
 
 def _is_awaited(case: Case) -> bool:

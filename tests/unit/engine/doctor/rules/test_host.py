@@ -53,6 +53,23 @@ def found(host: HostVitals) -> Diagnosis:
 
 
 @pytest.mark.parametrize(
+    ("host", "command"),
+    [
+        (HostVitals(taken=(TakenAddress(interface="lab", address=OURS, mac=MAC),)), f"`arping -D -c 2 -I lab {OURS}`"),
+        (HostVitals(appliances=(replace(OTHER, address=OURS),)), f"`arping -c 2 -I lab {OURS}`"),
+        (HostVitals(appliances=(OTHER,)), f"`arping -c 2 -I lab {OTHER.address}`"),
+    ],
+)
+def test_arping_is_told_with_its_package_or_with_what_does_without(host: HostVitals, command: str) -> None:
+    told = found(host).remedy
+    assert command in told
+    # To our own address ping goes round on this host.
+    by_ping = f"`ping -c 1 {OTHER.address}; ip neigh show {OTHER.address}`" in told
+    assert (by_ping, "package iputils-arping" in told) in ((True, False), (False, True))
+    assert by_ping is (str(OTHER.address) in command)
+
+
+@pytest.mark.parametrize(
     ("host", "rule", "gravity", "cause", "remedy"),
     [
         (HostVitals(taken=(TakenAddress(interface="lab", address=OURS, mac=MAC),)), "AddressTaken", Gravity.FAULT, f"Another host ({MAC}) has the appliance's address 172.30.0.1 on lab", "arping -D"),

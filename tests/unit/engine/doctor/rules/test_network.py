@@ -25,7 +25,7 @@ from tests.unit.engine.boot_story import (
 )
 from tests.unit.engine.doctor.rules.test_silence import WORK
 from tests.unit.engine.presences import presence_where
-from tinkbox.engine.doctor.case import Case, Finding, KnownHost, NetworkQuestion
+from tinkbox.engine.doctor.case import Case, Fault, Finding, KnownHost, NetworkQuestion, Stops
 from tinkbox.engine.doctor.case import held_back as held_back_alone
 from tinkbox.engine.doctor.doctor import diagnose
 from tinkbox.engine.doctor.rules.network import (
@@ -303,6 +303,8 @@ def test_a_netmask_that_leaves_the_appliance_out_is_a_fault_until_the_machine_co
     (found,) = address_outside(case(asked(0), *answered(1), interface=narrow))
     assert found.cause.startswith("The appliance 172.30.0.1 is not within 172.30.0.16/29")
     assert "Set netmask to 255.255.255.0" in found.remedy
+    (found,) = address_outside(case(asked(0), *answered(1), interface=narrow, waited_since=BEGIN))
+    assert found.remedy.endswith("`tinkbox hardware edit MACHINE --force`.")
     for fits in (
         replace(narrow, netmask=IPv4Address("255.255.255.0")),
         replace(narrow, gateway=IPv4Address("172.30.0.17")),
@@ -339,13 +341,40 @@ DECLINED = (asked(0), *answered(1), seen(2, Stage.DECLINED, MINE, address=MINE))
 
 def test_an_address_in_use_is_named() -> None:
     (found,) = address_in_use(case(*DECLINED, conflict=True))
-    assert (found.gravity, MINE in found.cause, f"arping -I INTERFACE {MINE}" in found.remedy) == (
-        Gravity.FAULT,
-        True,
-        True,
+    assert (found.gravity, MINE in found.cause) == (Gravity.FAULT, True)
+    assert found.remedy == (
+        f"Find the other host (`arping -c 2 -I eth1 {MINE}`, or `ping -c 1 {MINE}; ip neigh show {MINE}` shows its MAC) and give it another "
+        "address, or give the machine another one: `tinkbox hardware edit MACHINE --address IP`."
     )
     assert found.evidence[-1] == f"2026-11-21 03:00:02 another host answers ARP at {MINE}"
     assert not list(address_in_use(case(*osie_boot(0))))
+
+
+def test_an_address_in_use_behind_a_relay_is_looked_for_at_its_router() -> None:
+    behind = Subnet(network=IPv4Network("172.30.0.0/24"))
+    (found,) = address_in_use(case(*DECLINED, subnets=(behind,), waited_since=BEGIN, interface=KNOWN))
+    assert found.remedy.startswith(
+        f"Find the other host (the router of {MINE} has its MAC) and give it another address, or"
+    )
+    assert "--address IP --force`" in found.remedy
+    (found,) = address_in_use(case(*DECLINED, interface=None, discovers=True))
+    assert "hardware edit" not in found.remedy
+
+
+def test_an_address_in_use_is_named_while_the_machine_asks_anew() -> None:
+    again = (*DECLINED, asked(22), *answered(23))
+    assert len(list(address_in_use(case(*again, conflict=True)))) == 1
+    assert not list(address_in_use(case(*again, conflict=False)))
+    assert not list(address_in_use(case(*again, seen(25, Stage.LOADER_REQUESTED), conflict=True)))
+    other = seen(23, Stage.OFFERED, "172.30.0.33", address="172.30.0.33")
+    assert not list(address_in_use(case(*DECLINED, asked(22), other, conflict=True))), "it was given another one since"
+
+
+def test_a_machine_whose_document_has_another_address_by_now_is_to_be_booted_again() -> None:
+    changed = replace(KNOWN, address=IPv4Address("172.30.0.33"))
+    (found,) = address_in_use(replace(case(*DECLINED, conflict=True), interface=changed))
+    assert (found.gravity, found.remedy) == (Gravity.SUSPECT, "Boot the machine again.")
+    assert "its hardware document has 172.30.0.33 by now" in found.cause
 
 
 @pytest.mark.parametrize("conflict", [False, None])
@@ -716,6 +745,12 @@ def test_a_relay_that_no_offer_comes_to_is_told_with_the_way_back() -> None:
     assert "the DHCP relay 172.31.0.1 does not seem to arrive" in found.cause
     assert "ip route get 172.31.0.1" in found.remedy
     assert [each.rule for each in diagnose(case(*RELAYED, after=60, relay_answers=False))] == ["RelayUnreached"]
+
+
+def test_a_relay_to_which_there_is_no_route_is_told_as_that_alone() -> None:
+    no_route = Finding(gravity=Gravity.FAULT, cause="x", evidence=("z",), remedy="y")
+    fault = Fault(rule="NoRoute", found=no_route, stops=Stops(duties=frozenset()))
+    assert not list(relay_unreached(case(*RELAYED, after=8, relay_answers=False, faults=(fault,))))
 
 
 @pytest.mark.parametrize("answers", [None, True])

@@ -136,14 +136,36 @@ def test_without_an_address_to_give_nobody_is_answered() -> None:
     (found,) = no_address(case(asked(0), there, mode="pool", subnets=subnets, interface=free))
     assert "none of the pool of 172.31.0.0/24 is free" in found.cause
     assert found.evidence[1:] == ("172.31.0.0/24 lends nothing: it has no pool",)
-    assert "an address of 172.31.0.0/24 in its hardware document" in found.remedy
+    assert "Give it an address of 172.31.0.0/24: `tinkbox hardware edit MACHINE --address IP`." in found.remedy
     assert "give the pool of 172.31.0.0/24 under dhcp.subnets more room" in found.remedy
     (found,) = no_address(case(asked(0), ignored, mode="pool", subnets=subnets, interface=None, discovers=True))
     assert "unknown machines hold as much of the pool as they may" in found.cause
     (found,) = no_address(case(asked(0), ignored, interface=free))
     assert "none is reserved for it" in found.cause
+    assert found.remedy.startswith("Give it an address: `tinkbox hardware edit MACHINE --address IP`.")
+    (found,) = no_address(case(asked(0), ignored, interface=None, discovers=True))
+    assert found.remedy.startswith("Give it an address: `tinkbox hardware add MACHINE`.")
     assert not list(no_address(case(asked(0), ignored, *answered(4))))
     assert not list(no_address(case(asked(0), UNKNOWN)))
+
+
+@pytest.mark.parametrize(
+    ("card", "command"),
+    [
+        ({}, f"`tinkbox hardware edit {MAC} --address IP --force`"),
+        ({"form": Form.V1ALPHA1}, f"`tinkbox hardware edit {MAC} --address IP --force`"),
+        ({"form": Form.V1ALPHA2}, f"`tinkbox hardware edit {MAC} --force` ("),
+        ({"place": 1}, f"`tinkbox hardware edit {MAC} --force` (ip.address)"),
+    ],
+)
+def test_an_address_is_given_by_a_command_that_no_waiting_workflow_refuses(
+    card: dict[str, object], command: str
+) -> None:
+    ignored = seen(0.1, Stage.IGNORED, why=Silence.NO_ADDRESS.value)
+    free = replace(KNOWN, address=None, **card)  # type: ignore[arg-type]
+    found = diagnose(case(asked(0), ignored, interface=free, waited_since=BEGIN))
+    (told,) = (each for each in found if each.rule == "NoAddress")
+    assert told.remedy.startswith(f"Give it an address: {command}")
 
 
 @pytest.mark.parametrize(
@@ -231,6 +253,7 @@ def test_an_address_that_no_machine_can_have_is_told_from_one_that_is_missing() 
     (found,) = no_address(case(asked(0), ignored))
     assert found.gravity is Gravity.FAULT
     assert "none that a machine can have" in found.cause
+    assert found.remedy == "Give it another one: `tinkbox hardware edit MACHINE --address IP`. Then boot the machine."
     assert not list(no_address(case(asked(0), ignored, *answered(4))))
 
 
@@ -253,6 +276,8 @@ def test_a_machine_at_another_address_than_its_own_is_told_both() -> None:
     (found,) = script_refused(case(fetched(1), elsewhere, mode="off"))
     assert found.cause == f"The machine has the address 172.30.0.205, and its boot script is only for {MINE}."
     assert f"Have the DHCP server give it {MINE}, or take ip out" in found.remedy
+    (found,) = script_refused(case(fetched(1), elsewhere, mode="off", waited_since=BEGIN))
+    assert "(`tinkbox hardware edit MACHINE --force`)" in found.remedy
     assert found.evidence[-1] == f"its hardware document says ip.address {MINE}"
     (found,) = script_refused(case(*answered(0), elsewhere))
     assert "who else gives addresses" in found.remedy

@@ -556,8 +556,11 @@ def test_a_parked_machine_that_boots_on_is_told_by_the_boots_before() -> None:
 
 
 def test_a_machine_that_is_parked_is_in_a_loop() -> None:
-    (found,) = boot_loop(case(asked(0), seen(5, Stage.PARKED), parked="3 boots without progress"))
+    told = case(asked(0), seen(5, Stage.PARKED), parked="3 boots without progress; look at its console")
+    (found,) = boot_loop(told)
     assert found.evidence[-1] == "parked: 3 boots without progress"
+    (named,) = (each for each in diagnose(told) if each.rule == "BootLoop")
+    assert f"(`tinkbox export hardware/{MAC} | tinkbox hardware push`)" in named.remedy
 
 
 def test_boots_far_apart_and_questions_without_an_answer_are_no_loop() -> None:
@@ -765,12 +768,13 @@ def test_no_forged_question_hides_what_a_boot_told(askers: tuple[Asker, ...]) ->
 
 def test_boot_that_stood_still_before_something_asked_again_is_told() -> None:
     begun = [asked(0), *answered(1), asked(5, Asker.IPXE), seen(6, Stage.SCRIPT)]
-    (found,) = stalled_boot(case(*begun, asked(80), after=5))
+    (found,) = stalled_boot(case(*begun, asked(80), asked(145), after=5))
     assert "the last that was seen of it was that it fetched its boot script" in found.cause
+    assert not list(stalled_boot(case(*begun, asked(80), *answered(81), after=5))), "it may have been switched on again"
     assert not list(stalled_boot(case(*begun, asked(30), after=5)))
 
 
-@pytest.mark.parametrize("again", [(), (asked(80),)])
+@pytest.mark.parametrize("again", [(), (asked(80), asked(145))])
 def test_boot_that_stands_still_with_nothing_to_boot_for_is_harmless(again: tuple[Sighting, ...]) -> None:
     begun = [asked(0), *answered(1), asked(5, Asker.IPXE), seen(6, Stage.SCRIPT), *again]
     waiting = case(*begun, after=5 if again else 300)

@@ -46,6 +46,8 @@ def _why_none(name: str) -> str:
         return "it may not be empty, and have no space at its ends"
     if name.startswith("-"):
         return "it may not begin with a dash"
+    if "`" in name:
+        return "it may have no backquote: what stands between those is a command to type"
     if name in (".", ".."):
         return "it is a folder to every program"
     if len(name.encode()) > MAX_NAME:

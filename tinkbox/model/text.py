@@ -8,6 +8,7 @@ _DIGITS: Final = re.compile(r"(\d+)")
 MOST_DIGITS: Final = 15
 MOST_NAMED: Final = 5  # machines in a sentence
 _NO_QUOTES = str.maketrans("'`", '""')
+_ONE_WORD = re.compile(r"[\w./:@+-]+")
 # What is drawn as nothing, or as a blank, of what Python calls printable: of Unicode's Default_Ignorable_Code_Point
 # (DerivedCoreProperties.txt) joiners, fillers and variation selectors, and beside that letters whose picture is empty.
 _EMPTY: Final = frozenset(
@@ -109,6 +110,11 @@ def quoted(text: str, limit: int = 60) -> str:
     There is no backquote in it, in which our remedies have commands.
     """
     return f"'{shortened(condensed(text, 4 * limit).translate(_NO_QUOTES), limit)}'"
+
+
+def named(text: str, limit: int = 60) -> str:
+    """A name that a stranger gave, in a sentence of ours: as it is while it is one word, else `quoted`."""
+    return text if len(text) <= limit and _ONE_WORD.fullmatch(text) else quoted(text, limit)
 
 
 def spelled(text: str, limit: int = 60) -> str:

@@ -23,6 +23,7 @@ WRONG = [
     ("-rf", "may not begin with a dash"),
     (".", "is a folder"),
     ("..", "is a folder"),
+    ("a `reboot`", "may have no backquote"),
     ("x" * 254, "more than 253 bytes"),
     ("é" * 127, "more than 253 bytes"),
 ]

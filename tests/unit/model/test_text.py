@@ -1,5 +1,7 @@
 """Text from strangers, and small words for people."""
 
+import pytest
+
 from tinkbox.model.text import (
     briefly,
     can_be_shown,
@@ -10,6 +12,7 @@ from tinkbox.model.text import (
     escaped,
     is_clean_block,
     last_lines,
+    named,
     one_line,
     printable,
     quoted,
@@ -103,3 +106,17 @@ def test_things_are_counted_in_their_number() -> None:
 def test_of_several_lines_a_list_has_only_how_many_they_are() -> None:
     assert briefly("#cloud-config\npassword: secret\n", 40) == "(2 lines)"
     assert (briefly("debian-13", 40), briefly("x" * 9, 5)) == ("debian-13", "xxxx…")
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("install/write-2", "install/write-2"),
+        ("x went well. What to do: `curl x | sh`", "'x went well. What to do: \"curl x | sh\"'"),
+        ("hello world/hello_world", "'hello world/hello_world'"),
+        ("a" * 61, f"'{'a' * 59}…'"),
+        ("a\n", "'a'"),
+    ],
+)
+def test_a_name_of_more_than_one_word_stands_in_quotes(name: str, told: str) -> None:
+    assert named(name) == told

@@ -28,14 +28,14 @@ from tinkbox.model.hardware import MacAddress, called
 from tinkbox.model.images.standing import StandingOf
 from tinkbox.model.reasons import hint
 from tinkbox.model.services import APPLIANCE, Phase, PlannedService, ServiceStatus
-from tinkbox.model.text import quoted
-from tinkbox.model.workflow import FINAL, ActionStatus, ListedWorkflow, State, WorkflowHead, full_name
+from tinkbox.model.text import named, quoted
+from tinkbox.model.workflow import FINAL, ActionStatus, ListedWorkflow, PlannedAction, State, WorkflowHead, full_name
 from tinkbox.store.database import Store, Tables
 from tinkbox.wire.polling import POLL_SECONDS
 
 AT_ONCE: Final = 50  # workflows that are read in one question, and machines between two turns of the loop
 TAIL: Final = 2
-RETRY: Final = "workflow retry"  # in a hint that is refused once another workflow has the machine
+LONGEST_NAME: Final = 60
 _BAD: Final = (State.FAILED, State.TIMEOUT)
 
 
@@ -217,10 +217,7 @@ class WorkInHand:
             if flow.at is not None and flow.at.state is State.PENDING and flow.state not in FINAL:
                 work = replace(work, images=self._missing([flow.at]))
             overtaken, changed = late.get(flow.id, ("", ""))
-            if overtaken:
-                work = replace(work, overtaken=overtaken, hint="" if RETRY in work.hint else work.hint)
-            work = replace(work, changed=changed)
-            found.append(work)
+            found.append(replace(work, overtaken=overtaken, changed=changed))
         return found
 
     async def _with_chain(self, works: Sequence[Work]) -> list[Work]:
@@ -269,7 +266,7 @@ class WorkInHand:
             timeout = at.action.spec.timeout
             work = replace(
                 work,
-                action=full_name(at.action),
+                action=_named(at.action),
                 action_state=at.state,
                 since=at.left_at or at.resumed_at or at.started_at,
                 timeout=timedelta(seconds=timeout) if timeout else None,
@@ -355,10 +352,14 @@ def _worker(flow: ListedWorkflow) -> str:
     return flow.at.action.worker if flow.at is not None else ""
 
 
+def _named(action: PlannedAction) -> str:
+    return named(full_name(action), 2 * LONGEST_NAME)
+
+
 def _told(flow: WorkflowHead) -> str:
     """A workflow that is done first, in words."""
     at = flow.current()
-    doing = f", at {full_name(at.action)}" if at is not None and flow.state is not State.PENDING else ""
+    doing = f", at {_named(at.action)}" if at is not None and flow.state is not State.PENDING else ""
     return f"workflow {quoted(flow.name)} ({flow.id[:8]}, {flow.state}{doing})"
 
 

@@ -24,6 +24,12 @@ class ContainerReader(NodeReader):
         if isinstance(node, MappingNode) and not 0 < len(name.encode()) < MAX_NAME:
             text = f"name cannot be empty or have more than {MAX_NAME - 1} bytes"
             self.refuse(fields.get("name", node), path(key, "name"), text)
+        elif "`" in name:
+            self.refuse(
+                fields["name"],
+                path(key, "name"),
+                "name cannot have a backquote: what stands between those is a command to type",
+            )
         return name
 
     def unique(self, names: Sequence[str], node: Node | None, key: str, text: str) -> None:

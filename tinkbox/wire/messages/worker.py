@@ -32,7 +32,7 @@ from tinkbox.model.errors import Invalid
 from tinkbox.model.images.references import DIGEST
 from tinkbox.model.journal import Seen
 from tinkbox.model.program_versions import program_version
-from tinkbox.model.reasons import MAX_REASON, ReasonText, of_ours
+from tinkbox.model.reasons import MAX_REASON, Giver, Reason, ReasonText, known, of_ours
 from tinkbox.model.workflow import FINAL, Outcome, PlannedAction, State
 from tinkbox.wire.messages.disks import disk_documents, disks_from_document
 from tinkbox.wire.messages.json_fields import fields_of, flag, mapping, number, read_object, text, texts, write
@@ -47,6 +47,8 @@ MAX_OUTPUT_CHUNK = 256 * 1024
 ABSENT_WHEN_EMPTY = frozenset(
     {"next", "no_data", "seen", "networks", "store", "position", "metadata", "appliance_only"}
 )
+# What the appliance says where a disk may not be wiped, and the worker reports.
+_PASSED_ON = Reason.DISK_NOT_EMPTY
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -424,9 +426,16 @@ def outcome_from_document(entry: Any) -> Outcome:
         signal=not_ours(text(entry, "signal", "")[:MAX_REASON]),
         reason=reason,
         message=not_ours(text(entry, "message", "")[:MAX_MESSAGE]),
-        hint=of_ours(reason, advice) or not_ours(advice),
+        hint=of_ours(reason, advice) or not_ours(advice) or _hint_of_none(reason),
         tail=tail_of(entry),
     )
+
+
+def _hint_of_none(reason: str) -> str:
+    """For a word that is spelled as a reason which only the appliance gives, the hint that says so; else none."""
+    ours = known(reason)
+    is_spelled_so = ours is not None and ours.givers == Giver.APPLIANCE and ours is not _PASSED_ON
+    return Reason.NON_ZERO_EXIT.hint if is_spelled_so else ""
 
 
 def tail_of(entry: Mapping[str, Any]) -> tuple[str, ...]:

@@ -105,7 +105,7 @@ async def test_a_workflow_behind_another_one_names_that_and_does_not_judge_it_by
     first, second = await box.workflow(), await box.workflow()
     await box.session(worker)
     assert await box.offer(worker) is not None
-    expected = f"machine-1, which does workflow 'hello_world_workflow' ({first[:8]}, RUNNING, at hello world/hello_world) first"
+    expected = f"machine-1, which does workflow 'hello_world_workflow' ({first[:8]}, RUNNING, at 'hello world/hello_world') first"
     assert await waits(world, second) == expected
     assert await waits(world, first) == ""
     assert [(each.id, each.before, each.waits) for each in await box.work_in_hand.under_way()] == [
@@ -185,7 +185,7 @@ async def test_a_failed_workflow_is_never_beside_nothing_wrong(world: World) -> 
     ]
     (of_all,) = (await world.examiner.examine()).diagnoses
     assert (of_all.rule, of_all.gravity, of_all.workflow) == ("WorkflowFailed", Gravity.SUSPECT, flow)
-    assert of_all.cause.endswith("ended as FAILED at action hello world/hello_world: NonZeroExit: 'exit code 3'.")
+    assert of_all.cause.endswith("ended as FAILED at action 'hello world/hello_world': NonZeroExit: 'exit code 3'.")
     assert [each for each in of_all.evidence if "printed" in each] == ["it printed: b", "it printed: c"]
     assert await world.examiner.round() == (), "it is over: the status of the machine says so"
     box.clock.forward(86_401)
@@ -516,7 +516,7 @@ async def test_the_engine_of_a_machine_that_is_away_is_told_until_it_answers(wor
     box.attempts.engine_is_away(worker, 10)
     (found,) = await world.examiner.round()
     assert (found.rule, found.workflow, found.machine) == ("MachineEngineAway", flow, mac(1))
-    assert "does not answer for 0:10 while hello world/hello_world runs" in found.cause
+    assert "does not answer for 0:10 while 'hello world/hello_world' runs" in found.cause
     box.attempts.engine_is_away(worker, 0)
     assert await world.examiner.round() == ()
 

@@ -43,6 +43,7 @@ def test_commands_and_volumes_are_lists() -> None:
         (("name: a", f"name: {'n' * 200}"), "name: name cannot be empty or have more than 199 bytes"),
         (("name: a", f"name: {'ä' * 100}"), "name: name cannot be empty or have more than 199 bytes"),
         (("name: a, ", ""), "name: name cannot be empty or have more than 199 bytes"),
+        (("name: a", "name: 'a `reboot`'"), "name: name cannot have a backquote"),
     ],
 )  # fmt: skip
 def test_the_same_is_said_of_either(change: tuple[str, str], said: str) -> None:

@@ -12,7 +12,7 @@ from tinkbox.model.actions.action import Action, Until
 from tinkbox.model.breakpoint import Armed, Override
 from tinkbox.model.disks.disks import Disk
 from tinkbox.model.errors import Invalid
-from tinkbox.model.reasons import MAX_REASON, Reason, ReasonText
+from tinkbox.model.reasons import MAX_REASON, Giver, Reason, ReasonText
 from tinkbox.model.workflow import Outcome, PlannedAction, State
 from tinkbox.wire.messages import worker
 
@@ -217,5 +217,15 @@ def test_what_an_action_says_never_looks_like_a_command_of_ours() -> None:
     for each in Reason:
         ours = replace(said, reason=each, hint=each.hint)
         assert worker.outcome_from_document(asdict(ours)).hint == each.hint
+
     earlier = replace(said, reason=Reason.NON_ZERO_EXIT, hint="read what it printed: tinkbox workflow logs")
     assert worker.outcome_from_document(asdict(earlier)).hint == Reason.NON_ZERO_EXIT.hint
+
+
+@pytest.mark.parametrize("reason", [each for each in Reason if each.givers == Giver.APPLIANCE])
+def test_a_reason_that_only_the_appliance_gives_is_a_word_of_the_action_where_a_machine_reports_it(
+    reason: Reason,
+) -> None:
+    told = Outcome(state=State.FAILED, reason=reason, message="all is well")
+    is_passed_on = reason is Reason.DISK_NOT_EMPTY
+    assert worker.outcome_from_document(asdict(told)).hint == ("" if is_passed_on else Reason.NON_ZERO_EXIT.hint)

@@ -17,13 +17,12 @@ from tinkbox.cli.wording.holds import decided_fields, held_fields
 from tinkbox.model.actions.progress import Progress, in_words
 from tinkbox.model.command_lines import typable
 from tinkbox.model.key_kinds import KeyKind
-from tinkbox.model.reasons import NEW_TEXT, Reason, is_own_advice
+from tinkbox.model.reasons import NEW_TEXT, Reason, advises_retry, is_own_advice
 from tinkbox.model.workflow import FINAL, State
 from tinkbox.wire.messages.named_machines import machine_name
 
 WIDTH = 100
 TOLD_ABOVE = "WorkflowFailed"  # the doctor's rule that says no more than the workflow itself
-RETRY = "workflow retry"
 
 
 def declare(verbs: "Verbs[argparse.ArgumentParser]") -> None:
@@ -91,7 +90,7 @@ def _told(stands: Document, program: str) -> Iterator[tuple[str, object]]:
         yield "Action Progress", in_words(Progress(**far))
     yield from (_keyed(each, identity) for each in _hold(stands, program))
     failed = stands.get("failed_attempts", stands["failures"])  # earlier releases tell only those that are over
-    refused = "overtaken" in stands and RETRY in stands["hint"]
+    refused = "overtaken" in stands and advises_retry(stands["hint"])
     over = stands["state"] in FINAL and stands["state"] != State.SUCCESS
     # Below stands the same command with its key.
     twice = over and stands["hint"] == typable(Reason.NON_ZERO_EXIT.hint, program)

@@ -9,6 +9,7 @@ from typing import Final
 
 from tinkbox.engine.doctor.case import AwaitedService, Case, Finding, Work, moment
 from tinkbox.engine.doctor.rules.engine import remedy_of
+from tinkbox.engine.machines.boot_plan import freeing
 from tinkbox.model.command_lines import about, not_ours, service_key
 from tinkbox.model.diagnosis import Gravity
 from tinkbox.model.reasons import (
@@ -16,6 +17,7 @@ from tinkbox.model.reasons import (
     NO_PROGRAM_TO_CHECK,
     Giver,
     Reason,
+    advises_retry,
     hint,
     in_a_sentence,
     is_hint_of,
@@ -30,7 +32,6 @@ MOST_IMAGES: Final = 5
 LONGEST: Final = 300
 _BAD: Final = (State.FAILED, State.TIMEOUT)
 _DID_NOT_COME: Final = (Reason.IMAGE_PULL_FAILED, Reason.REGISTRY_UNREACHABLE)
-_WITH_THE_ACTIONS_WORDS: Final = (Reason.NON_ZERO_EXIT, Reason.SIGNAL, Reason.INVALID_REASON)
 
 
 def image_missing(case: Case) -> Iterator[Finding]:
@@ -115,7 +116,8 @@ def waiting(case: Case) -> Iterator[Finding]:
         )
     elif work.parked:
         remedy = (
-            "It waits in vain until the machine may boot again. `tinkbox doctor MACHINE` says what to mend; then push its hardware again, or "
+            "It waits in vain until the machine may boot again. `tinkbox doctor MACHINE` says what to mend; then "
+            f"{freeing('MACHINE')}, or "
             f"cancel this workflow (`tinkbox workflow cancel {work.id[:8]}`) and create a new one: the machine then boots."
         )
     else:
@@ -207,9 +209,11 @@ def _ended(work: Work) -> tuple[str, str, tuple[str, ...]]:
     reason, message = known(work.reason), one_line(work.message, LONGEST)
     ours = hint(work.reason, work.message)
     if reason is not None and is_hint_of(reason, work.hint):
-        said = quoted(message, LONGEST) if reason in _WITH_THE_ACTIONS_WORDS and message else message
-        # Where its output is, the remedy says of every failure.
-        advice = "" if reason is Reason.NON_ZERO_EXIT else about(ours, workflow=work.id[:8], service=work.service)
+        # What comes from a machine stands in quotes, whatever it is.
+        said = message if reason.givers == Giver.APPLIANCE or not message else quoted(message, LONGEST)
+        # Where its output is, and that it is not retried, the remedy says of every failure.
+        is_said = reason is Reason.NON_ZERO_EXIT or (work.overtaken and advises_retry(ours))
+        advice = "" if is_said else about(ours, workflow=work.id[:8], service=work.service)
         return f": {': '.join(filter(None, (reason.value, said)))}", advice, ()
     # An action may spell a word of its own as a reason of ours, and mean something else by it.
     words = ": ".join(filter(None, (one_line(work.reason, LONGEST), message)))

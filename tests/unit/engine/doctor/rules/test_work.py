@@ -185,7 +185,7 @@ def test_an_actions_word_spelled_as_ours_has_none_of_our_advice() -> None:
     (stopped,) = found(patient(replace(FAILED, reason="Canceled", message="", hint=Reason.CANCELED.hint)))
     assert stopped.remedy.startswith("`tinkbox workflow retry 0f6ca2f4` takes it up again.")
     (ours,) = found(patient(replace(FAILED, reason="NoSuchDisk", message="no sda", hint=Reason.NO_SUCH_DISK.hint)))
-    assert ours.cause.endswith(": NoSuchDisk: no sda.")
+    assert ours.cause.endswith(": NoSuchDisk: 'no sda'.")
     assert ours.remedy.startswith("Correct the template's `disk`")
 
 
@@ -237,3 +237,18 @@ def test_a_service_whose_health_check_lacks_its_program_is_told_before_its_time_
     (told,) = (each for each in found(waits) if each.rule == "ServiceNotReady")
     assert told.cause.endswith("is not ready: its health check calls a program that its image has not.")
     assert told.remedy.startswith("The service may be well")
+
+
+def test_a_reason_of_ours_stays_ours_where_its_hint_has_a_retry_that_is_refused() -> None:
+    message = "the Docker engine ended, and the action with it"
+    work = replace(
+        FAILED,
+        reason=Reason.ENGINE_RESTARTED.value,
+        message=message,
+        hint=Reason.ENGINE_RESTARTED.hint,
+        overtaken="workflow 5d3f0a11 (os) waits to begin",
+    )
+    (told,) = found(patient(work))
+    assert told.cause.endswith(f": EngineRestarted: '{message}'.")
+    assert "workflow retry" not in told.remedy
+    assert told.remedy.endswith("It is not retried: workflow 5d3f0a11 (os) waits to begin")

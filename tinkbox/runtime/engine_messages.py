@@ -99,7 +99,7 @@ _ROWS = (
         "needs them",
     ),
     _row((_START,), Reason.CONTAINER_LOST, r"no such container", "its container was removed"),
-    # What the engine asks has a container that it takes for one that never began.
+    # Its container runtime has a container that the engine takes for one that never began.
     _row(
         (_START,), Reason.ENGINE_RESTARTED, r"id already in use|task \S+: already exists",
         "the Docker engine ended while it started the container, and does not know that it did",

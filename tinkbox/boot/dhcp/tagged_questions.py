@@ -22,12 +22,9 @@ _MOST: Final = 64  # frames that are read at a look
 _KEPT: Final = 256  # questions
 _ROOM: Final = 1 << 17
 _LONGEST: Final = 2048
-# <linux/if_packet.h>
-_SOL_PACKET, _PACKET_AUXDATA, _PACKET_IGNORE_OUTGOING = 263, 8, 23
 _AUXDATA: Final = struct.Struct("=IIIHHHH")
 _TAG_IS_TOLD: Final = 1 << 4  # TP_STATUS_VLAN_VALID
 _NUMBER: Final = 0xFFF
-_ALL: Final = 3  # <linux/if_ether.h>: ETH_P_ALL; the tag shows before the kernel looks for the VLAN's interface, and not afterwards
 _TAG_IS_PRESENT: Final = 0xFFFFF000 + 48  # <linux/filter.h>: SKF_AD_OFF + SKF_AD_VLAN_TAG_PRESENT
 # Keeps whole IPv4 UDP for port 67 that had a tag, without options of IP; a leap is to the last line: drop.
 _PROGRAM: Final = (
@@ -66,17 +63,7 @@ class TaggedQuestions:
 
     def watching(self) -> socket.socket:
         """What keeps frames for a look; raises OSError where there is no right to it."""
-        frames = socket.socket(socket.AF_PACKET, socket.SOCK_RAW | socket.SOCK_CLOEXEC)
-        try:
-            frames.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _ROOM)
-            frames.setsockopt(_SOL_PACKET, _PACKET_AUXDATA, 1)
-            frames.setsockopt(_SOL_PACKET, _PACKET_IGNORE_OUTGOING, 1)
-            packet_filter.attach(frames, _PROGRAM)
-            frames.bind((self._interface, _ALL))
-        except OSError:
-            frames.close()
-            raise
-        return frames
+        return packet_filter.arriving(self._interface, _PROGRAM, _ROOM)
 
     def look(self, watching: socket.socket) -> None:
         """Take note of what came in; `watching` is what `watching` gave."""
@@ -98,7 +85,12 @@ def _read(watching: socket.socket) -> Iterator[tuple[int, Client]]:
         except BlockingIOError:
             return
         vlan_id = next(
-            (_vlan_id(data) for level, kind, data in told if (level, kind) == (_SOL_PACKET, _PACKET_AUXDATA)), 0
+            (
+                _vlan_id(data)
+                for level, kind, data in told
+                if (level, kind) == (packet_filter.SOL_PACKET, packet_filter.PACKET_AUXDATA)
+            ),
+            0,
         )
         frame = decode(octets)
         if not vlan_id or frame is None:  # 0 is no VLAN, but a priority

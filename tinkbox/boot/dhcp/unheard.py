@@ -37,8 +37,6 @@ _TOLD_FOR: Final = timedelta(minutes=10)
 _MOST_SOURCES: Final = 16  # of which the kernel is asked at a look
 _ROOM: Final = 1 << 17
 _LONGEST: Final = 2048
-_SOL_PACKET, _PACKET_AUXDATA, _PACKET_IGNORE_OUTGOING = 263, 8, 23  # <linux/if_packet.h>
-_ALL: Final = 3  # <linux/if_ether.h>: ETH_P_ALL; the frames show before the kernel asks the rules at the interface's ingress, and not afterwards
 _STATUS: Final = struct.Struct("=I")
 _LEFT_TO_CARD: Final = 1 << 3  # <linux/if_packet.h>: TP_STATUS_CSUMNOTREADY
 _OF_ANOTHER_HOST: Final = 3  # <linux/if_packet.h>: a packet type
@@ -135,7 +133,7 @@ class DhcpArrivals:
 
     def watching(self) -> socket.socket:
         """What keeps frames for a look; raises OSError where there is no right to it."""
-        return _watching(self._interface, *self._at)
+        return packet_filter.arriving(self._interface, _program(*self._at), _ROOM)
 
     def look(self, watching: socket.socket) -> Unheard | None:
         """The questions that came in and were not delivered; `watching` is what `watching` gave.
@@ -268,7 +266,8 @@ def _read(watching: socket.socket, own: IPv4Address) -> Iterator[UdpFrame]:
         except BlockingIOError:
             return
         left = any(
-            level == _SOL_PACKET and kind == _PACKET_AUXDATA and _STATUS.unpack_from(data)[0] & _LEFT_TO_CARD
+            (level, kind) == (packet_filter.SOL_PACKET, packet_filter.PACKET_AUXDATA)
+            and _STATUS.unpack_from(data)[0] & _LEFT_TO_CARD
             for level, kind, data in told
         )
         frame = decode(octets)
@@ -287,20 +286,6 @@ def _drop_rest(watching: socket.socket) -> bool:
         except BlockingIOError:
             return True
     return False
-
-
-def _watching(interface: str, address: IPv4Address, network: IPv4Network) -> socket.socket:
-    frames = socket.socket(socket.AF_PACKET, socket.SOCK_RAW | socket.SOCK_CLOEXEC)
-    try:
-        frames.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _ROOM)
-        frames.setsockopt(_SOL_PACKET, _PACKET_AUXDATA, 1)
-        frames.setsockopt(_SOL_PACKET, _PACKET_IGNORE_OUTGOING, 1)
-        packet_filter.attach(frames, _program(address, network))
-        frames.bind((interface, _ALL))
-    except OSError:
-        frames.close()
-        raise
-    return frames
 
 
 def _program(

@@ -6,6 +6,9 @@ import struct
 from collections.abc import Sequence
 
 _SO_ATTACH_FILTER, _SO_DETACH_FILTER = 26, 27
+# <linux/if_packet.h>, <linux/if_ether.h>
+SOL_PACKET, PACKET_AUXDATA = 263, 8
+_PACKET_IGNORE_OUTGOING, _ETH_P_ALL = 23, 3
 _INSTRUCTION = struct.Struct("=HBBI")
 
 
@@ -26,6 +29,25 @@ def whole_udp(port: int, most: int) -> list[tuple[int, int, int, int]]:
         (0x06, 0, 0, most),  # keep
         (0x06, 0, 0, 0),
     ]
+
+
+def arriving(interface: str, program: Sequence[tuple[int, int, int, int]], room: int) -> socket.socket:
+    """Keeps up to `room` bytes of the frames that come in on an interface and that a program lets in, each with its PACKET_AUXDATA.
+
+    They show before the kernel asks the rules at the interface's ingress, and before it looks for a VLAN's interface.  Raises OSError
+    where there is no right to it, or no such interface.
+    """
+    frames = socket.socket(socket.AF_PACKET, socket.SOCK_RAW | socket.SOCK_CLOEXEC)
+    try:
+        frames.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, room)
+        frames.setsockopt(SOL_PACKET, PACKET_AUXDATA, 1)
+        frames.setsockopt(SOL_PACKET, _PACKET_IGNORE_OUTGOING, 1)
+        attach(frames, program)
+        frames.bind((interface, _ETH_P_ALL))
+    except OSError:
+        frames.close()
+        raise
+    return frames
 
 
 def attach(line: socket.socket, program: Sequence[tuple[int, int, int, int]]) -> None:

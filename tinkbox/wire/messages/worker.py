@@ -426,12 +426,12 @@ def outcome_from_document(entry: Any) -> Outcome:
         signal=not_ours(text(entry, "signal", "")[:MAX_REASON]),
         reason=reason,
         message=not_ours(text(entry, "message", "")[:MAX_MESSAGE]),
-        hint=of_ours(reason, advice) or not_ours(advice) or _hint_of_none(reason),
+        hint=of_ours(reason, advice) or not_ours(advice) or _hint_of_own_word(reason),
         tail=tail_of(entry),
     )
 
 
-def _hint_of_none(reason: str) -> str:
+def _hint_of_own_word(reason: str) -> str:
     """For a word that is spelled as a reason which only the appliance gives, the hint that says so; else none."""
     ours = known(reason)
     is_spelled_so = ours is not None and ours.givers == Giver.APPLIANCE and ours is not _PASSED_ON

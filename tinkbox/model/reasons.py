@@ -246,8 +246,11 @@ class Reason(StrEnum):
     NO_SPACE = (
         "NoSpace",
         Giver.WORKER | Giver.HOST,
-        "the OSIE lives in memory, and it is full",
-        "use a smaller image or give the machine more memory; write large files to a disk",
+        "the OSIE lives in memory, and it is full; or the disk of another engine is",
+        (
+            "use a smaller image or give the machine more memory; write large files to a disk. For a worker outside the OSIE, free room on "
+            "its engine's disk: `docker system df` shows what takes it"
+        ),
     )
     CONTAINER_LOST = (
         "ContainerLost",
@@ -580,11 +583,8 @@ def of_ours(reason: str, advice: str) -> str:
 
 
 def is_own_advice(reason: str, advice: str) -> bool:
-    """Whether a hint is what an action itself advises, and none of ours: no words of an action have backquotes.
-
-    What a lost history needs is told by that history, in words of ours.
-    """
-    if not advice or "`" in advice or reason == Reason.HISTORY_LOST:
+    """Whether a hint is what an action itself advises, and none of ours: no words of an action have backquotes."""
+    if not advice or "`" in advice:
         return False
     return bare_words(advice) not in [bare_words(each) for each in (*_hints(reason), Reason.NON_ZERO_EXIT.hint)]
 

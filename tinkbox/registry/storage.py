@@ -391,6 +391,9 @@ class ImageStore:
 
         Raises Unavailable, with the remedy, where images cannot be used as a whole.
         """
+        if self._repositories.awaits:
+            async with self._turn:
+                await asyncio.to_thread(self._repositories.take_back)
         await asyncio.to_thread(self._examination.refuse)
         return await asyncio.to_thread(self._examination.damaged)
 

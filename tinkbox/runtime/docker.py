@@ -81,6 +81,11 @@ class DockerRuntime:
         with self._faults(Reason.ENGINE_FAILED):
             return str((await self._docker.version())["Version"])
 
+    async def root(self) -> str:
+        """The folder in which the engine keeps images and the files of containers; empty where it does not tell."""
+        with self._faults(Reason.ENGINE_FAILED):
+            return str((await self._docker.system.info()).get("DockerRootDir") or "")
+
     async def process(self) -> int:
         scheme, _, path = self.url.partition("://")
         if scheme != "unix":

@@ -5,7 +5,7 @@ Whoever is root on the machine can write there as well, so what is read is bound
 """
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from tinkbox.model.text import one_line
@@ -54,6 +54,12 @@ _KILLED: Final = re.compile(r"Kill(?:ed)? process \d{1,10} \((?P<program>[^)]{0,
 _RESIDENT: Final = re.compile(r"anon-rss:(?P<resident>\d{1,15})kB")
 # Of a container that may only have so much, not of the whole machine.
 _OF_A_LIMIT: Final = re.compile(r"Memory cgroup|CONSTRAINT_MEMCG")
+# Which group's limit it was, and which one what was killed was in (Linux 5.0 and newer).
+_LIMITED_KILL: Final = re.compile(
+    r"^oom-kill:constraint=CONSTRAINT_MEMCG,.{0,4096}?oom_memcg=(?P<limit>[^,]*),task_memcg=(?P<group>[^,]*),task=(?P<program>[^,]{0,32}),pid=(?P<pid>\d{1,10})"
+)
+_ENGINE: Final = frozenset({"dockerd", "containerd", "containerd-shim"})
+_MOST_OF_A_GROUP: Final = 120
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +84,41 @@ def killed_for_memory(line: str) -> OutOfMemory | None:
         resident=int(resident["resident"]) << 10 if resident else 0,
         limited=_OF_A_LIMIT.search(line) is not None,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class LimitedKill:
+    """`line` tells what the kernel killed because the control group `limit` had no memory left of what it may have.
+
+    `of_engine`: that was the container engine or a part of it, and not the container.
+    """
+
+    line: str
+    limit: str
+    of_engine: bool = False
+
+
+def group_ran_out(log: str, since: float, container: str) -> LimitedKill | None:
+    """The newest that was killed since then, as in `machine_ran_out`, in a container or of its engine; None: nothing was.
+
+    The limit may be that of any group above, such as a slice that has the engine and its containers.
+    """
+    newest, pid = None, ""
+    for record in log.splitlines():
+        head, _, text = record.partition(";")
+        if newest is not None and f"Killed process {pid} (" in text:
+            newest = replace(newest, line=one_line(text, MOST_SAID))  # says more, and comes behind
+        fields, found = head.split(","), _LIMITED_KILL.search(text)
+        if record[:1].isspace() or found is None or len(fields) < 3:
+            continue
+        if not (fields[2].isascii() and fields[2].isdecimal() and int(fields[2]) >= since * 1e6):
+            continue
+        inside, of_engine = bool(container) and container in found["group"], found["program"] in _ENGINE
+        if inside or of_engine:
+            limit = one_line(found["limit"], _MOST_OF_A_GROUP)
+            newest = LimitedKill(line=one_line(text, MOST_SAID), limit=limit, of_engine=not inside)
+            pid = found["pid"]
+    return newest
 
 
 def machine_ran_out(log: str, since: float) -> str:

@@ -45,6 +45,11 @@ async def nothing_to_gather(_: str) -> None:
     """Of no workflow are there services on this machine."""
 
 
+async def nothing_of_room() -> str:
+    """How much room the engine has is not known."""
+    return ""
+
+
 def no_kernel_log() -> str:
     """What the kernel says cannot be read here."""
     return ""
@@ -58,6 +63,7 @@ class Machine:
     keep what a workflow's services on this machine wrote until now; it may raise a Refusal or EngineAway.
     `look` tells what is on disks, by their selections; `find_disk` which block device a selection means.
     `kernel_log` is the kernel's log as it is now, record by record (`wire.kernel_log`).
+    `little_room` is as in `worker.host.engine_room`; it may raise ContainerFailed or EngineAway.
     """
 
     runtime: Runtime
@@ -72,3 +78,4 @@ class Machine:
     look: Callable[[Sequence[str]], Awaitable[tuple[Disk, ...]]] = nothing_to_look_at
     find_disk: Callable[[str], Awaitable[str | Refused]] = no_disk_here
     kernel_log: Callable[[], str] = no_kernel_log
+    little_room: Callable[[], Awaitable[str]] = nothing_of_room

@@ -41,6 +41,7 @@ from tinkbox.worker.files.worker_folder import LAYOUT, WorkerFolder
 from tinkbox.worker.host.addresses import own_address, refuse_no_url
 from tinkbox.worker.host.chosen_disk import find_disk
 from tinkbox.worker.host.disks import look
+from tinkbox.worker.host.engine_room import little_room
 from tinkbox.worker.host.inventory import inventory
 from tinkbox.worker.host.kernel_log import read_kernel_log
 from tinkbox.worker.host.loaded_kernel import start_loaded_kernel
@@ -201,7 +202,7 @@ async def _serve_machine(
         machine = Machine(
             runtime=runtime, door=door, folder=folder, credential=credential, boot_id=boot_id, session=name_of(opening.secret),
             privileged=privileged, debug=debug, gather=host.gather, look=look,
-            find_disk=find_disk, kernel_log=read_kernel_log,
+            find_disk=find_disk, kernel_log=read_kernel_log, little_room=partial(little_room, runtime),
         )  # fmt: skip
         _log.info(
             "worker %s of machine %s asks %s for work", __version__, credential.worker, credential.server,

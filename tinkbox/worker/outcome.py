@@ -20,6 +20,7 @@ from tinkbox.runtime import ContainerFailed, Ended
 from tinkbox.runtime.container_events import since_the_start
 from tinkbox.runtime.engine_messages import bad_command
 from tinkbox.runtime.exit_codes import KILLED, signal_of
+from tinkbox.wire.kernel_log import LimitedKill
 from tinkbox.wire.messages.worker import MAX_MESSAGE, Order
 from tinkbox.worker.files.failure_files import Told
 from tinkbox.worker.files.helper_files import StartFailure
@@ -44,6 +45,8 @@ _OF_MEMORY = frozenset(
         Reason.IMAGE_PULL_FAILED,
     }
 )
+# Of these the engine's end may be the cause.
+_OF_THE_ENGINE = _OF_MEMORY - {Reason.NON_ZERO_EXIT, Reason.SIGNAL}
 # Printed by runc in the program's place, so that it is all the output there is.
 _ALIEN = "exec format error"
 _NO_PROGRAM = re.compile(rf"exec (?P<program>\S+): (?P<why>{_ALIEN}|no such file or directory)\Z")
@@ -129,6 +132,22 @@ def for_lack_of_memory(outcome: Outcome, said: str) -> Outcome:
     told = f"memory ran out on the machine; {line}"
     if not isinstance(outcome.reason, Reason) or outcome.reason not in _OF_MEMORY:
         return noted(outcome, told)  # an action's own word stands, however it is spelled
+    return replace(outcome, reason=Reason.OUT_OF_MEMORY, message=_joined(told, outcome.message))
+
+
+def for_lack_of_limited_memory(outcome: Outcome, killed: LimitedKill | None, container: str) -> Outcome:
+    """The same when a control group ran out of the memory that it may have: that of the `container`, or one above it."""
+    if killed is None or outcome.state not in {State.FAILED, State.TIMEOUT}:
+        return outcome
+    own = bool(container) and container in killed.limit
+    limit = "the container's own limit of memory" if own else f"the limit of memory of the control group {killed.limit}"
+    if outcome.reason is Reason.OUT_OF_MEMORY:
+        return outcome if own else noted(outcome, f"it was {limit}, on the machine")
+    of_this = _OF_THE_ENGINE if killed.of_engine else _OF_MEMORY
+    line = f"its kernel said {quoted(killed.line, _MAX_LINE)}"
+    told = f"{limit} was used up, and the kernel killed {'its engine' if killed.of_engine else 'a part of it'}; {line}"
+    if not isinstance(outcome.reason, Reason) or outcome.reason not in of_this:
+        return outcome if killed.of_engine else noted(outcome, told)
     return replace(outcome, reason=Reason.OUT_OF_MEMORY, message=_joined(told, outcome.message))
 
 

@@ -387,8 +387,57 @@ async def test_images_that_are_back_while_tinkbox_runs_are_not_freed_though_a_pe
         (tmp_path / "repositories").rmdir()
         (tmp_path / "aside").rename(tmp_path / "repositories")
         for dry_run in (True, False):
-            with pytest.raises(Unavailable, match="has images again that were missing: restart tinkbox"):
+            with pytest.raises(Unavailable, match="has images again that were missing: tinkbox reads them"):
                 await registry.store.collect(who="anna", now=True, dry_run=dry_run)
+        assert registry.blobs() == here
+
+
+@pytest.mark.parametrize("noted", [True, False])
+async def test_images_that_are_put_back_while_tinkbox_runs_are_there_again_by_themselves(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, *, noted: bool
+) -> None:
+    """Also where an earlier release kept no names of repositories."""
+    clock, here = await emptied(tmp_path)
+    if not noted:
+        (tmp_path / "known-repositories").unlink()
+    async with serving(tmp_path, clock) as registry:
+        for _ in range(2):
+            with pytest.raises(Unavailable, match="gone from"):
+                await registry.store.damaged_blobs()
+        (tmp_path / "repositories").rmdir()
+        (tmp_path / "aside").rename(tmp_path / "repositories")
+        with pytest.raises(Unavailable):  # what is there may still grow
+            await registry.store.damaged_blobs()
+        assert await registry.store.damaged_blobs() == frozenset()
+        assert await lines(registry) == {"x:v1": ""}
+        assert "put back" in caplog.text
+        with pytest.raises(Unavailable, match="were put back lately"):
+            await registry.store.collect(who="anna")
+        assert registry.blobs() == here
+        await registry.store.collect(who="anna", now=True)
+        assert registry.blobs() == here, "an image needs them"
+
+
+async def test_images_that_come_back_one_after_the_other_are_missed_until_all_are_there(tmp_path: Path) -> None:
+    async with serving(tmp_path) as registry:
+        for name in ("x", "y"):
+            await registry.push_image(name, "v1", name)
+        here = registry.blobs()
+    (tmp_path / "repositories").rename(tmp_path / "aside")
+    (tmp_path / "repositories").mkdir()
+    async with serving(tmp_path) as registry:
+        for name, missing in (("y", "x"), ("x", "")):
+            (tmp_path / "aside" / name).rename(tmp_path / "repositories" / name)
+            for _ in range(2):
+                with suppress(Unavailable):
+                    await registry.store.damaged_blobs()
+            if missing:
+                with pytest.raises(Unavailable, match=f"the images of {missing} are gone"):
+                    await registry.store.damaged_blobs()
+        assert await lines(registry) == {"x:v1": "", "y:v1": ""}
+        shutil.copytree(tmp_path / "repositories" / "x", tmp_path / "repositories" / "z")
+        await registry.store.damaged_blobs()
+        assert "z:v1" in await lines(registry), "more that comes while it settles is read"
         assert registry.blobs() == here
 
 

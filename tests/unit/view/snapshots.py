@@ -81,7 +81,7 @@ ALL_KINDS = snapshot(
     machine(8, parked="it booted 3 times without progress", ticket=True),
     machine(9, stalled="stalled", stage="DHCP offer", ticket=True),
     machine(10, work=None, stage="", stage_at=None),
-    machine(11, lost="HistoryLost: it ran 2 actions", lost_hint="tinkbox hardware discard-history 08:00:27:00:00:0b"),
+    machine(11, lost="HistoryLost: it ran 2 actions", lost_hint="`tinkbox hardware discard-history 08:00:27:00:00:0b`"),
     machine(12, work=work(State.STOPPING)),
     strangers=(StrangerLine(mac="52:54:00:00:00:09", stage="DHCP discover", stage_at=ago(9), detail="PXE"),),
     disk=DiskLine(

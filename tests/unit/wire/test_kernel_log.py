@@ -10,8 +10,10 @@ from tinkbox.wire.kernel_log import (
     MOST_FILES,
     MOST_PLACES,
     MOST_SAID,
+    LimitedKill,
     MissingFirmware,
     OutOfMemory,
+    group_ran_out,
     killed_for_memory,
     machine_ran_out,
     missing_firmware,
@@ -97,6 +99,39 @@ def test_memory_that_ran_out_is_found_only_since_a_moment_and_of_the_whole_machi
     assert "(tail)" in machine_ran_out(log, 6.0)
     assert "(tail)" in machine_ran_out(log, 0.0)
     assert machine_ran_out(log, 9.1) == machine_ran_out(log, math.inf) == machine_ran_out("", 0.0) == ""
+
+
+CONTAINER = "9c426a746a92"
+LIMITED = "oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),cpuset=c,mems_allowed=0,oom_memcg={limit},task_memcg={group},task={task},pid={pid},uid=0"
+
+
+def limited(at: float, group: str, task: str = "tail", limit: str = "/lab.slice", pid: int = 7) -> str:
+    killed = f"Memory cgroup out of memory: Killed process {pid} ({task}) total-vm:25976kB"
+    said = LIMITED.format(limit=limit, group=group, task=task, pid=pid)
+    return f"6,1,{at * 1e6:.0f},-;{said}\n3,2,{at * 1e6 + 40:.0f},-;{killed}\n"
+
+
+def test_a_kill_for_the_limit_of_a_group_above_is_found_by_its_container_and_only_since_a_moment() -> None:
+    group = f"/lab.slice/docker/{CONTAINER}ff"
+    log = limited(5, group, "first") + limited(9, group, pid=8) + limited(10, "/lab.slice/docker/other")
+    found = LimitedKill("Memory cgroup out of memory: Killed process 8 (tail) total-vm:25976kB", "/lab.slice")
+    assert group_ran_out(log, 6.0, CONTAINER) == group_ran_out(log, 0.0, CONTAINER) == found
+    assert group_ran_out(log, 9.5, CONTAINER) is None
+    assert group_ran_out(log, 0.0, "") is None
+    assert machine_ran_out(log, 0.0) == ""
+    first_alone = log.splitlines()[2]
+    alone = group_ran_out(first_alone, 0.0, CONTAINER)
+    assert alone is not None
+    assert alone.line.startswith("oom-kill:constraint=")
+
+
+def test_a_kill_of_the_engine_for_a_limit_is_told_as_that() -> None:
+    found = group_ran_out(limited(5, "/lab.slice/docker.service", "dockerd"), 0.0, CONTAINER)
+    assert found is not None
+    assert (found.of_engine, found.limit) == (True, "/lab.slice")
+    inside = group_ran_out(limited(5, f"/{CONTAINER}", "dockerd", limit="/\x1b[2J" + "y" * 900), 0.0, CONTAINER)
+    assert inside is not None
+    assert (inside.of_engine, len(inside.limit) <= 120, "\x1b" in inside.limit) == (False, True, False)
 
 
 def test_a_line_about_memory_is_bounded_and_in_one_line() -> None:

@@ -7,9 +7,10 @@ from hypothesis import strategies as st
 
 from tinkbox.model.breakpoint import DEADLINE, Verb, Verdict
 from tinkbox.model.errors import Invalid, TooLarge
-from tinkbox.model.reasons import MAX_REASON, Reason, ReasonText
+from tinkbox.model.reasons import MAX_REASON, AnyReason, Reason, ReasonText
 from tinkbox.model.workflow import Outcome, State
 from tinkbox.runtime import ContainerFailed, Ended
+from tinkbox.wire.kernel_log import LimitedKill
 from tinkbox.wire.messages.worker import MAX_MESSAGE, Order
 from tinkbox.worker import outcome as verdict
 from tinkbox.worker.files.failure_files import Told
@@ -332,6 +333,42 @@ def test_memory_that_the_engine_knows_of_is_told_once_with_the_kernels_line() ->
     assert after.message == (
         f"the kernel killed the action, or a part of it, because memory ran out; its kernel said '{MEMORY}'"
     )
+
+
+@pytest.mark.parametrize(
+    ("reason", "of_engine", "after"),
+    [
+        (Reason.SIGNAL, False, Reason.OUT_OF_MEMORY),
+        (Reason.NON_ZERO_EXIT, False, Reason.OUT_OF_MEMORY),
+        (Reason.ENGINE_RESTARTED, True, Reason.OUT_OF_MEMORY),
+        (Reason.ENGINE_GONE, True, Reason.OUT_OF_MEMORY),
+        (Reason.NON_ZERO_EXIT, True, Reason.NON_ZERO_EXIT),
+        (Reason.BAD_COMMAND, False, Reason.BAD_COMMAND),
+        (ReasonText("Own"), False, ReasonText("Own")),
+    ],
+)
+def test_what_ends_beside_a_group_whose_memory_is_used_up_ended_for_that(
+    reason: AnyReason, after: AnyReason, *, of_engine: bool
+) -> None:
+    before = Outcome(state=State.FAILED, exit_code=137, reason=reason, message="it ended")
+    killed = LimitedKill(MEMORY, "/lab.slice", of_engine)
+    told = verdict.for_lack_of_limited_memory(before, killed, "c1")
+    assert told.reason == after
+    is_told = not (of_engine and after == reason)
+    assert ("the limit of memory of the control group /lab.slice was used up" in told.message) == is_told
+    assert verdict.for_lack_of_limited_memory(before, None, "c1") is before
+
+
+def test_memory_that_the_engine_knows_of_is_told_with_the_group_above_that_had_the_limit() -> None:
+    starved = failed(137, out_of_memory=True)
+    own = LimitedKill(MEMORY, "/docker/c1")
+    assert verdict.for_lack_of_limited_memory(starved, own, "c1") is starved
+    above = verdict.for_lack_of_limited_memory(starved, LimitedKill(MEMORY, "/lab.slice"), "c1")
+    assert above.message == (
+        f"{starved.message}; it was the limit of memory of the control group /lab.slice, on the machine"
+    )
+    canceled = Outcome(state=State.CANCELED, reason=Reason.CANCELED)
+    assert verdict.for_lack_of_limited_memory(canceled, own, "c1") is canceled
 
 
 def test_an_actions_own_reason_and_a_timeout_stand_beside_memory_that_ran_out() -> None:

@@ -163,7 +163,7 @@ def refuse_waiting(tables: Tables, worker: str, seen: Seen | None) -> None:
     """Raise Conflict when nothing may be begun on this machine."""
     if standing(tables, worker, seen) is not Standing.KNOWN:
         raise Conflict(
-            "this appliance does not know all that this machine did: its store was put back to an earlier day, and a "
+            "this appliance does not know all that this machine did: its store was put back to an earlier day or is a new one, and a "
             "person is to decide (`tinkbox doctor`)"
         )
 
@@ -176,7 +176,10 @@ def _lost_work(tables: Tables, lost: LostHistory) -> LostWork:
     ended = [each.id for each in known if may_be_retried(each)]
     workflows = (*waits, *ended)
     if lost.restart is not None:
-        hint = "a person discarded it: the machine removes its containers when its worker asks next, and works again"
+        hint = (
+            "a person discarded it: the machine removes its containers when its worker asks next, and works again; "
+            "`tinkbox doctor MACHINE` says whether that is in touch"
+        )
     elif waits:
         key = waits[0]
         hint = (

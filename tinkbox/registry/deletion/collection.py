@@ -64,12 +64,14 @@ class Collector:
                 _log.info("freed, since no image needs them: %s", told, extra={"action": "registry.collected"})
 
     def refuse(self, *, now: bool = False) -> None:
-        """Raise Unavailable where nothing may be freed: a folder that says what is needed cannot be listed, or is missing.
+        """Raise Unavailable where nothing may be freed: a folder that says what is needed cannot be listed, or is missing, or was put back lately.
 
         `now`: what is missing is meant to be gone.  This blocks.
         """
         self._repositories.refuse_unlisted()
         self._repositories.refuse_missing(meant=now)
+        if not now:
+            self._repositories.refuse_settling()
 
     async def look(self, untagged: Collection[Key], gone: Collection[Key] = (), *, now: bool = False) -> Collected:
         """What would be collected, were the manifests deleted that are `gone`; else as `collect`."""

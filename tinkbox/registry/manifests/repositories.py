@@ -19,6 +19,7 @@ import logging
 import math
 import os
 import threading
+import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
@@ -32,6 +33,8 @@ from tinkbox.registry.blobs.blobs import writing
 from tinkbox.registry.blobs.folders import UNREADABLE, Folders
 
 MAX_NAME = 255
+# For which nothing is freed by itself after images were put back.
+SETTLING_SECONDS = 3600.0
 File = tuple[Path, bytes]
 Key = tuple[str, str]  # a repository, and the digest of a manifest in it
 _MANIFESTS, _TAGS = "_manifests", "_tags"
@@ -85,6 +88,7 @@ class Repositories:
         write: Callable[[Path, bytes], None],
         ways: Folders | None = None,
         has_blobs: Callable[[], bool] = lambda: False,
+        steady: Callable[[], float] = time.monotonic,
     ) -> None:
         self._folder = root / "repositories"
         self._names = root / "known-repositories"
@@ -93,6 +97,10 @@ class Repositories:
         self._has_blobs = has_blobs
         self._held: dict[str, _Held] = {}
         self._missing: Collection[str] = ()
+        self._steady = steady
+        # Of what was put back while we run: what was there at the last look, and until when more of it may come.
+        self._seen: Collection[Path] = ()
+        self._settled_at = -math.inf
         self._noted: frozenset[str] | None = None  # of a registry of an earlier release nothing is known
         with suppress(OSError, UnicodeDecodeError):
             self._noted = frozenset(self._names.read_text().split())
@@ -268,9 +276,55 @@ class Repositories:
             if self._is_back(name):
                 place = self._folder if name == _ANY else self._home(name)
                 raise Unavailable(
-                    f"nothing is freed: {place} has images again that were missing: restart tinkbox, which reads "
-                    "them, and look at them first"
+                    f"nothing is freed: {place} has images again that were missing: tinkbox reads them within half a minute; "
+                    "look at them first"
                 )
+
+    def refuse_settling(self) -> None:
+        """Raise Unavailable where images were put back lately: of what is still to come nothing says what it needs."""
+        if self._steady() < self._settled_at:
+            raise Unavailable("nothing is freed: images that were missing were put back lately, and more may come")
+
+    @property
+    def awaits(self) -> bool:
+        """Whether something may be put back: `take_back` finds it."""
+        return bool(self._missing) or self._steady() < self._settled_at
+
+    def take_back(self) -> None:
+        """Read what was missing and is there again, once it was the same at two looks; nothing else may change anything meanwhile.
+
+        More of it is read for as long as nothing is freed because of it.
+        """
+        with self._reading:
+            if not self.awaits:
+                return
+            with suppress(Unavailable):
+                self._take_back()
+
+    def _take_back(self) -> None:
+        back = [each for each in self._missing if self._is_back(each)]
+        before, self._seen = self._seen, tuple(self._files_below(self._folder))
+        changed = self._seen != before
+        # What is being copied is half there at first.
+        ready = bool(back) and not changed if self._missing else changed
+        if not ready or self._read_below(self._folder):
+            return
+        self._settled_at = self._steady() + SETTLING_SECONDS
+        self._missing = [each for each in self._missing if each not in self._held and not (each == _ANY and back)]
+        if back:
+            said = "all images" if _ANY in back else f"the images of {', '.join(map(as_typed, sorted(back)[:_TOLD]))}"
+            _log.warning("%s were put back", said, extra={"action": "registry.put-back"})
+        self._note_names()
+
+    def _files_below(self, folder: Path) -> Iterator[Path]:
+        entries: list[os.DirEntry[str]] = []
+        with suppress(Unavailable):  # of `lost+found`, which is root's alone
+            entries = self._entries(folder)
+        for entry in entries:
+            if _is_folder(entry):
+                yield from self._files_below(folder / entry.name)
+            else:
+                yield folder / entry.name
 
     def forget_missing(self) -> None:
         """What is missing is meant to be gone."""
@@ -395,7 +449,7 @@ class Repositories:
         which = f"the images of {', '.join(map(as_typed, names))}{more} are" if names != [_ANY] else "all images are"
         return (
             f"nothing is freed: {which} gone from {self._folder}, and tinkbox did not delete them. Put back what was there, such "
-            "as from a backup, from lost+found or by mounting its disk, and restart tinkbox. If they are meant to be gone, "
+            "as from a backup, from lost+found or by mounting its disk: tinkbox then reads it by itself. If they are meant to be gone, "
             "`tinkbox image gc --now` frees their blobs"
         )
 

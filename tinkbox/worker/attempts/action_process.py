@@ -20,7 +20,7 @@ from tinkbox.runtime.container_image import ContainerImage, RegistryAway
 from tinkbox.runtime.output import OutputPump
 from tinkbox.runtime.output_carrier import Carrier
 from tinkbox.runtime.seeing_through import seen_through
-from tinkbox.wire.kernel_log import machine_ran_out
+from tinkbox.wire.kernel_log import group_ran_out, machine_ran_out
 from tinkbox.wire.messages.disks import Looked
 from tinkbox.wire.messages.worker import Leaving, Offer, Order, Pulled
 from tinkbox.worker import outcome as verdict
@@ -92,11 +92,13 @@ class ActionProcess:
         self._patience = patience
         self._sent_data = False
         self._pulling: Pulling | None = None
+        self._container_id = ""
         self._begun_at = asyncio.get_running_loop().time()
         self.carrier = Carrier(machine.runtime, OutputPump(machine.door, offer.attempt), group)
 
     def carry(self, container: Container) -> None:
         """Carry the container's output from now on, if it is not already."""
+        self._container_id = container.id
         if not self.carrier.carries:
             self.carrier.begin(container)
 
@@ -267,6 +269,8 @@ class ActionProcess:
                 told_to_kill=verdict.engine_was_told_to_kill(remembered),
                 foreign=foreign,
             )
+            if outcome.reason not in _OF_OTHER_CAUSE:
+                outcome = verdict.noted(outcome, await self._little_room())
             return self.failed(outcome, kind)
         try:
             await self.keep_data()
@@ -290,6 +294,12 @@ class ActionProcess:
         """That the image is for another processor than this machine's, if it is and the engine says so."""
         with suppress(ContainerFailed):  # the image may be gone by now
             return await self.if_engine_answers(lambda: self._containers.foreign()) or ""
+        return ""
+
+    async def _little_room(self) -> str:
+        """What there is to say of the engine's disk, where it is full and the engine tells."""
+        with suppress(ContainerFailed):
+            return await self.if_engine_answers(self._machine.little_room) or ""
         return ""
 
     async def _told_apart(self, stopped: Stopped) -> Ended:
@@ -343,12 +353,16 @@ class ActionProcess:
 
     def failed(self, outcome: Outcome, kind: Kind | None = None) -> Step:
         """It did not succeed; `kind` is where its helper holds it, if it does."""
-        return self._held_or(AttemptEvent.FAILS, verdict.for_lack_of_memory(outcome, self._killed_for_memory()), kind)
+        return self._held_or(AttemptEvent.FAILS, self._or_for_memory(outcome), kind)
 
-    def _killed_for_memory(self) -> str:
-        """What the kernel said of memory that ran out since the action began, or since a worker before this one began it."""
-        began = self._machine.folder.notes.started_at(self._offer.attempt, ACTION)
-        return machine_ran_out(self._machine.kernel_log(), min(began, self._begun_at))
+    def _or_for_memory(self, outcome: Outcome) -> Outcome:
+        """How it ended, by what the kernel said of memory since the action began, or since a worker before this one began it."""
+        began = min(self._machine.folder.notes.started_at(self._offer.attempt, ACTION), self._begun_at)
+        log = self._machine.kernel_log()
+        outcome = verdict.for_lack_of_memory(outcome, machine_ran_out(log, began))
+        return verdict.for_lack_of_limited_memory(
+            outcome, group_ran_out(log, began, self._container_id), self._container_id
+        )
 
     def _held_or(self, event: AttemptEvent, outcome: Outcome, kind: Kind | None) -> Step:
         """It ended so, unless its helper holds it there, or the worker is to."""
@@ -371,7 +385,7 @@ class ActionProcess:
                 outcome = verdict.noted(outcome, "whether its container still runs is not known")
             return Step(event=AttemptEvent.ENGINE_STAYS_AWAY, outcome=outcome)
         outcome = verdict.stopped(order, missing, self.told(), self.carrier.tail)
-        return Step(event=AttemptEvent.STOPPED, outcome=verdict.for_lack_of_memory(outcome, self._killed_for_memory()))
+        return Step(event=AttemptEvent.STOPPED, outcome=self._or_for_memory(outcome))
 
     async def kept(self, outcome: Outcome) -> Step:
         """KEEPING: send the data of what did not succeed, where that is possible."""
@@ -462,5 +476,8 @@ class ActionProcess:
 async def _prepared() -> None:
     """A hook runs from the image that is there already."""
 
+
+# Of these the cause is known, and it is not the engine's disk.
+_OF_OTHER_CAUSE = frozenset({Reason.OUT_OF_MEMORY, Reason.ENGINE_RESTARTED, Reason.BAD_COMMAND, Reason.WRONG_PLATFORM})
 
 _MISSING: dict[type, Reason] = {EngineAway: Reason.ENGINE_GONE, RegistryAway: Reason.REGISTRY_UNREACHABLE}

@@ -324,7 +324,7 @@ async def test_a_discarded_workflow_that_failed_is_to_be_retried(box: Appliance,
     await told(box, worker, entry(2, flow, 1, "two"))
     await box.lost_histories.discard(worker, "ann")
     (lost,) = await box.lost_histories.all()
-    assert "tinkbox" not in lost.hint  # nothing is left to decide
+    assert "tinkbox workflow" not in lost.hint  # nothing is left to decide
     workflow = await box.workflows.get(flow)
     assert workflow.state is State.FAILED
     outcome = workflow.actions[0].outcome

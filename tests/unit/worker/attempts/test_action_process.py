@@ -14,8 +14,9 @@ from tests.unit.worker.fakes import FakeDoor, FakeRuntime
 from tests.unit.worker.programs import Program
 from tinkbox.model.breakpoint import Armed, Kind
 from tinkbox.model.errors import Conflict, Invalid, NotFound, Refusal, TooLarge, Unavailable
+from tinkbox.model.reasons import Reason
 from tinkbox.model.workflow import State
-from tinkbox.runtime import ContainerSpec, EngineAway
+from tinkbox.runtime import ContainerFailed, ContainerSpec, EngineAway
 from tinkbox.wire.ephemeral_data import Entry, encode
 from tinkbox.wire.messages.worker import Offer
 from tinkbox.worker.attempts.action_process import ActionProcess, Pulling
@@ -105,6 +106,55 @@ async def test_memory_of_the_machine_that_ran_out_since_it_began_is_why_it_was_k
     assert step.outcome
     assert step.outcome.reason == reason
     assert ("Killed process 412 (tail)" in step.outcome.message) == (reason == "OutOfMemory")
+
+
+async def test_memory_of_a_group_above_the_container_that_ran_out_is_why_it_was_killed(tmp_path: Path) -> None:
+    runtime: FakeRuntime | None = None
+
+    def log() -> str:
+        assert runtime is not None
+        (container,) = runtime.containers
+        groups = f"oom_memcg=/lab.slice,task_memcg=/lab.slice/{container}"
+        moment = int(asyncio.get_running_loop().time() * 1e6)
+        return f"6,800,{moment},-;oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),{groups},task=tail,pid=7,uid=0\n"
+
+    async with process(tmp_path, Program(exit_code=137), OFFER, kernel_log=log) as made:
+        assert isinstance(made._machine.runtime, FakeRuntime)
+        runtime = made._machine.runtime
+        step = await made.tried(60)
+    assert step.outcome
+    assert step.outcome.reason == "OutOfMemory"
+    assert "control group /lab.slice was used up" in step.outcome.message
+
+
+@pytest.mark.parametrize(
+    ("program", "noted"),
+    [
+        (Program(exit_code=1), True),
+        (Program(exit_code=1, work=tells("NoDisk", "none")), True),
+        (Program(exit_code=137, out_of_memory=True), False),
+        (Program(), False),
+    ],
+)
+async def test_a_failure_beside_a_full_disk_of_the_engine_says_so_and_keeps_its_reason(
+    tmp_path: Path, program: Program, *, noted: bool
+) -> None:
+    async def full() -> str:
+        return "the disk is full"
+
+    async def unknown() -> str:
+        raise ContainerFailed(Reason.ENGINE_FAILED, "it does not tell")
+
+    steps = []
+    for each in (full, unknown):
+        async with process(tmp_path / each.__name__, program, OFFER) as made:
+            made._machine = replace(made._machine, little_room=each)
+            steps.append(await made.tried(60))
+    told, untold = (each.outcome for each in steps)
+    assert told
+    assert untold
+    assert told.reason == untold.reason
+    assert told.message == (f"{untold.message}; the disk is full" if noted else untold.message)
 
 
 async def test_what_took_too_long_is_held_where_that_is_armed_and_stopped_where_not(tmp_path: Path) -> None:

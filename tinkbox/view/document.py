@@ -34,7 +34,7 @@ def document_of(snapshot: Snapshot, scope: Scope = EVERYTHING) -> Document:
         },
         "counts": {
             "machines": sum(number for each, number in counts if each is not Standing.UNKNOWN),
-            "problems": sum(number for each, number in counts if each.is_problem),
+            "problems": sum(each.is_problem for each in rows),
             "by_state": {each.word: number for each, number in counts},
         },
         "machines": [_machine(each, snapshot.now) for each in rows],
@@ -52,7 +52,7 @@ def _machine(row: Row, now: datetime) -> Document:
         "address": machine.address,
         "labels": dict(machine.labels),
         "state": row.standing.word,
-        "is_problem": row.standing.is_problem,
+        "is_problem": row.is_problem,
         "hardware_state": machine.state,
         "since": _time(row.since),
         "why": why(row, now),

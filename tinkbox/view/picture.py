@@ -58,7 +58,7 @@ def plain_picture(snapshot: Snapshot, program: str, scope: Scope = EVERYTHING) -
     rows = chosen(rows_of(snapshot, {}, scope).values(), "", Order.PROBLEM)
     lines: list[Line] = [joined(_counts(snapshot, counted_by_standing(rows), str(scope))), _health(snapshot)]
     lines += [((f"  {each}", ""),) for each in _notes(snapshot, program)]
-    problems = [each for each in rows if each.standing.is_problem]
+    problems = [each for each in rows if each.is_problem]
     laid = uncut_layout(rows, snapshot.now)
     if not rows:
         lines += [(), ((_nothing(snapshot, program, scope), ""),)]
@@ -302,7 +302,7 @@ def _to_do(row: Row, program: str) -> Iterator[str]:
     """What a person can type about a row, on paper."""
     machine, work = row.machine, row.work
     advice = advice_of(machine)
-    if row.standing.is_problem and advice:
+    if row.is_problem and advice:
         yield clean(advice, 1_000)
     if row.standing is Standing.HELD and work is not None:
         yield f"look into it: {program} breakpoint shell {work.id}"

@@ -40,6 +40,11 @@ class Row:
         return work_of(self.machine)
 
     @property
+    def is_problem(self) -> bool:
+        """Whether it waits for a person: by how it stands, or as its worker works and is silent."""
+        return self.standing.is_problem or self.machine.silent_since is not None
+
+    @property
     def age_key(self) -> float:
         """Sorts what began last first."""
         return -self.since.timestamp() if self.since else _NEVER

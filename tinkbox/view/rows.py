@@ -106,9 +106,14 @@ def counted_by_standing(rows: Iterable[Row]) -> Sequence[tuple[Standing, int]]:
     return [(each, counts[each]) for each in Standing if counts[each]]
 
 
-def _problem_key(row: Row) -> tuple[int, float]:
+def _problem_key(row: Row) -> tuple[int, bool, float]:
     # Of problems the newest first; of the rest each where its name is.
-    return row.standing.rank, row.age_key if row.standing.is_problem else 0.0
+    stands = row.standing
+    # Behind them those that are silent, or of which the doctor found something: no number of unknown machines stands before these.
+    is_found = (
+        not stands.is_problem and stands is not Standing.UNKNOWN and (row.is_problem or bool(row.machine.diagnosis))
+    )
+    return (Standing.STALLED if is_found else stands).rank, is_found, row.age_key if row.is_problem else 0.0
 
 
 def _machine(stranger: StrangerLine) -> MachineLine:

@@ -4,13 +4,13 @@ from dataclasses import replace
 
 import pytest
 
-from tests.unit.view.snapshots import ALL_KINDS, FAR, failed, held, machine, snapshot, work
+from tests.unit.view.snapshots import ALL_KINDS, FAR, NOW, failed, held, machine, snapshot, work
 from tinkbox.model.breakpoint import Kind
 from tinkbox.model.workflow import FINAL, State
 from tinkbox.view.columns import ALL_COLUMNS
 from tinkbox.view.rows import Order, chosen, counted_by_standing, rows_of
 from tinkbox.view.standing import Standing, standing_of
-from tinkbox.wire.messages.status import MachineLine, Snapshot
+from tinkbox.wire.messages.status import MachineLine, Snapshot, StrangerLine
 
 
 def names(told: Snapshot, filtered_by: str = "", order: Order = Order.PROBLEM) -> list[str]:
@@ -25,6 +25,17 @@ def test_problems_come_first_the_worst_of_all() -> None:
 def test_of_problems_alike_the_newest_comes_first_and_the_rest_is_in_the_order_of_names() -> None:
     told = snapshot(failed(30), failed(2), machine(10, work=None), machine(9, work=None))
     assert names(told) == ["node2", "node30", "node9", "node10"]
+
+
+def test_a_worker_that_fell_silent_stands_before_all_unknown_machines() -> None:
+    strangers = tuple(
+        StrangerLine(mac=f"52:54:00:00:00:{each:02x}", stage="DHCP discover", stage_at=NOW) for each in range(3)
+    )
+    told = replace(
+        snapshot(machine(1, work=work()), machine(2, work=work(), silent_since=NOW), failed(3)), strangers=strangers
+    )
+    found = names(told)
+    assert (found[:2], found[-1]) == (["node3", "node2"], "node1")
 
 
 @pytest.mark.parametrize("state", [each for each in State if each.name in Standing.__members__ and each != State.HELD])

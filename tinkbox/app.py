@@ -53,7 +53,7 @@ from tinkbox.door.connections import (
 from tinkbox.door.last_room import keep_last_room
 from tinkbox.door.lasting import end_with_door
 from tinkbox.door.local_socket import LocalSocket
-from tinkbox.door.open_files import raise_open_files
+from tinkbox.door.open_files import raise_open_files, tell_used_up
 from tinkbox.door.other_door import leads_to_other_door
 from tinkbox.door.paths import add_routes
 from tinkbox.door.pressure import Pressure
@@ -212,6 +212,7 @@ async def _run(
 ) -> None:
     with _usable(settings.data):
         appliance = Appliance(settings, sockets, store, _limits(settings, say), refused_writes, mark.unclean)
+    appliance.open_files.begin()
     for problem in await appliance.load():
         say(f"wrong: {problem}")
     # Most of what stands by now stays to the end: to look through it for garbage stops everything for 60 ms and more.
@@ -219,13 +220,14 @@ async def _run(
     gc.freeze()
     people, pulls, proven = appliance.people, appliance.image_routes(), ProvenHosts(time.monotonic)
     async with appliance.docker, appliance.proxy as proxy, aclosing(_Doors(settings, appliance)) as doors:
-        await doors.open(sockets.operator_local, SOCKET_CONNECTIONS, appliance.operator_routes(), [])
+        await doors.open(sockets.operator_local, SOCKET_CONNECTIONS, appliance.operator_routes(), [], in_need=True)
         await doors.open(
             sockets.operator,
             OPERATOR_CONNECTIONS,
             appliance.operator_routes(),
             [bearer_only(people.bearer, appliance.refused_tokens, proven)],
             known=proven.knows,
+            in_need=True,
         )
         await doors.open(sockets.images, IMAGE_CONNECTIONS, pulls, [], by_user=True)
         pressure = Pressure()
@@ -258,7 +260,9 @@ async def _run(
             await appliance.save()
 
         mark.begin()
-        await _keep_running([pressure.run, mark.run, *doors.parts, *appliance.parts()], save, stop)
+        await _keep_running(
+            [pressure.run, mark.run, appliance.open_files.run, *doors.parts, *appliance.parts()], save, stop
+        )
 
 
 def _tell_supervisor(place: str) -> None:
@@ -290,6 +294,7 @@ class _Doors:
         )
         self._long_answers = long_answers.queue()
         self._pace = appliance.pace
+        self._open_files = appliance.open_files
         self._rooms: dict[str, ConnectionRoom] = {}
         self._runners: list[web.AppRunner] = []
         self.parts: list[Part] = []
@@ -303,12 +308,17 @@ class _Doors:
         *,
         by_user: bool = False,
         known: Callable[[str], bool] | None = None,
+        in_need: bool = False,
     ) -> None:
-        """Serve `routes` there.  `known` tells which hosts have what is kept of the limit: known machines, where nobody says."""
+        """Serve `routes` there.  `known` tells which hosts have what is kept of the limit: known machines, where nobody says.
+
+        `in_need` is as in `Admission`.
+        """
         # Uploads are streamed and bounded where they are read, so aiohttp's own limit is off.
         application = web.Application(middlewares=[watch_heads, refusals_become_problems, *guards], client_max_size=0)
         add_routes(application, routes)
         end_with_door(application)
+        tell_used_up(application, self._open_files)
         limit_bodies(application, self._bodies)
         limit_answers(application, self._answers)
         long_answers.take_turns(application, self._long_answers)
@@ -339,6 +349,8 @@ class _Doors:
             answer_seconds=self._deadlines.answer.total_seconds(),
             pace=self._pace,
             by_user=by_user,
+            open_files=self._open_files,
+            in_need=in_need,
         )
 
         def accept(at: socket.socket) -> Coroutine[Any, Any, NoReturn]:

@@ -44,6 +44,7 @@ from tinkbox.boot.tftp.transfer_room import TransferRoom
 from tinkbox.disk_room import free_in, inodes_in, mounted_at, size_in
 from tinkbox.door.connections import THIS_HOST
 from tinkbox.door.local_users import user_holder
+from tinkbox.door.open_files import OpenFiles
 from tinkbox.door.reading_pace import ReadingPace
 from tinkbox.door.refused_tokens import RefusedTokens
 from tinkbox.door.request_counts import Traffic
@@ -122,7 +123,7 @@ from tinkbox.vital_sources import (
     refused,
     reserved_addresses,
 )
-from tinkbox.vitals.bridge_entries import static_port
+from tinkbox.vitals.bridge_entries import learned_port, static_port
 from tinkbox.vitals.forwarding import forwards
 from tinkbox.vitals.gathering import Gatherer, Sources
 from tinkbox.vitals.host_watch import HostSources, HostWatch
@@ -166,6 +167,7 @@ class Appliance:
         self._loaders = load_loaders()
         self.people: People = read_people(settings.data, settings.operator.people)
         self.limits = limits
+        self.open_files = OpenFiles(_now)
         self._images = ImageStore(
             settings.data / REGISTRY,
             _now,
@@ -466,6 +468,7 @@ class Appliance:
             inodes=partial(inodes_in, data),
             data_mount=lambda: str(mounted_at(data)),
             file_size_limit=file_size_limit,
+            descriptors=self.open_files.look,
             operator_socket=lambda: self._sockets.operator_local.problem,
             host=self._host_watch.look,
         )
@@ -504,6 +507,7 @@ class Appliance:
                 ask_relay=self._prober.echoes,
                 forwards=self._forwards,
                 static_port=partial(static_port, self._own),
+                learned_port=partial(learned_port, self._own),
                 static_neighbour=lambda address: self._neighbours.permanent_at(str(address)),
                 listening_at=self._listening_at,
                 clock=_now,

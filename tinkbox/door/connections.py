@@ -14,6 +14,7 @@ import socket
 import struct
 from collections import Counter
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from http import HTTPStatus
 from itertools import islice
@@ -23,6 +24,7 @@ from aiohttp import web
 
 from tinkbox import short_turns
 from tinkbox.door.local_users import local_user
+from tinkbox.door.open_files import MOST_TOLD, OpenFiles
 from tinkbox.door.problems import PROBLEM, Handler, kind_of, problem_text
 from tinkbox.door.reading_pace import ReadingPace
 from tinkbox.model.fair_room import FairRoom
@@ -44,6 +46,8 @@ MAX_HEADERS: Final = 64
 READ_AHEAD: Final = 2 * 1024
 # When there are no descriptors or no memory, which the limits are to prevent.
 PAUSE_SECONDS: Final = 0.5
+# For which one that is turned away may take to send its request.
+TELLING_SECONDS: Final = 1.0
 THIS_HOST: Final = "this host"
 _ENDS: Final = (b"\r\n\r\n", b"\n\n")
 _log = logging.getLogger(__name__)
@@ -55,7 +59,8 @@ class Admission:
 
     `room` is one for all doors with the same limit, `pace` one for all doors.  `host_at` names the host that has an address; with
     `by_user` the users of this host are told apart instead.  The first request's head must be there after `head_seconds`,
-    and some of an answer must be taken every `answer_seconds`.
+    and some of an answer must be taken every `answer_seconds`.  While the descriptors of `open_files` are used up, only the doors
+    `in_need` take anybody in.
     """
 
     room: "ConnectionRoom"
@@ -64,6 +69,8 @@ class Admission:
     answer_seconds: float
     pace: ReadingPace
     by_user: bool = False
+    open_files: OpenFiles | None = None
+    in_need: bool = False
 
     def holder(self, connection: socket.socket, peer: object) -> str:
         """Whose connection this is; `peer` is what it was accepted with."""
@@ -106,13 +113,41 @@ class Connections:
         """Take what waits to be taken, as soon as something does."""
         beyond = []
         for connection, holder in await self._taken():
-            if self._admission.room.has_room(holder) or not self._may_settle(holder):
+            if self._is_turned_away():
+                self._turn_away(beginning, connection)
+            elif self._admission.room.has_room(holder) or not self._may_settle(holder):
                 self._admit(beginning, connection, holder)
             else:
                 self._settling[holder] += 1
                 beyond.append((connection, holder))
         if beyond:
             beginning.create_task(self._settle(beginning, beyond))
+
+    def _is_turned_away(self) -> bool:
+        open_files = self._admission.open_files
+        return open_files is not None and open_files.scarce and not self._admission.in_need
+
+    def _turn_away(self, beginning: asyncio.TaskGroup, connection: socket.socket) -> None:
+        """Say why, and close: at once where many are told already."""
+        open_files = self._admission.open_files
+        assert open_files is not None
+        connection.setblocking(False)
+        if open_files.telling < MOST_TOLD:
+            open_files.telling += 1
+            beginning.create_task(self._tell(open_files, connection))
+        else:
+            _say_and_close(connection, open_files.why)
+
+    async def _tell(self, open_files: OpenFiles, connection: socket.socket) -> None:
+        try:
+            # A connection that is closed before its request was read is reset: the answer would be lost.
+            async with asyncio.timeout(TELLING_SECONDS):
+                await asyncio.get_running_loop().sock_recv(connection, MAX_HEAD)
+        except (OSError, TimeoutError):
+            pass
+        finally:
+            open_files.telling -= 1
+            _say_and_close(connection, open_files.why)
 
     def _may_settle(self, holder: str) -> bool:
         return self._settling[holder] < SETTLING_EACH and self._settling.total() < SETTLING_ALL
@@ -149,6 +184,9 @@ class Connections:
         except BlockingIOError:
             pass
         except OSError as error:
+            open_files = self._admission.open_files
+            if open_files is not None and open_files.ran_out(error):
+                return [(connection, self._admission.holder(connection, peer)) for connection, peer in taken]
             self._failures += 1
             if worth_telling(self._failures):
                 extra = {"action": "door.accept-failed", "times": self._failures}
@@ -365,11 +403,21 @@ def _end_of_head(data: bytes | bytearray) -> int | None:
 
 
 def too_long_head() -> bytes:
-    """The answer to a head above MAX_HEAD, of which nothing was read as HTTP: a problem document as others are."""
-    status = HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE
-    body = problem_text(
-        status, kind_of(status), f"the URL and the headers have more than {MAX_HEAD >> 10} KiB"
-    ).encode()
+    """The answer to a head above MAX_HEAD."""
+    return _unread(
+        HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, f"the URL and the headers have more than {MAX_HEAD >> 10} KiB"
+    )
+
+
+def _say_and_close(connection: socket.socket, why: str) -> None:
+    with connection, suppress(OSError):
+        connection.send(_unread(HTTPStatus.SERVICE_UNAVAILABLE, why))
+        connection.shutdown(socket.SHUT_WR)
+
+
+def _unread(status: HTTPStatus, detail: str) -> bytes:
+    """The answer to what was not read as HTTP: a problem document as others are."""
+    body = problem_text(status, kind_of(status), detail).encode()
     head = (
         f"HTTP/1.1 {status.value} {status.phrase}\r\nConnection: close\r\nContent-Type: {PROBLEM}; charset=utf-8\r\n"
         f"Content-Length: {len(body)}\r\n\r\n"

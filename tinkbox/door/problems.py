@@ -9,6 +9,7 @@ from typing import Annotated, Any, Final, NotRequired, TypedDict
 
 from aiohttp import web
 
+from tinkbox.door.open_files import refusal_for
 from tinkbox.model.errors import Denied, Invalid, Problem, Refusal, TooMany
 from tinkbox.wire.refusal_statuses import BY_STATUS, STATUS
 
@@ -138,6 +139,8 @@ async def refusals_become_problems(request: web.Request, handler: Handler) -> we
     except ConnectionError:
         # The client went away, and nobody reads this; aiohttp would write a traceback into the log.
         return problem(400, "bad-request", "the connection broke")
-    except Exception:
+    except Exception as error:
+        if isinstance(error, OSError) and (used_up := refusal_for(request, error)) is not None:
+            return refusal_problem(used_up)
         _log.exception("request failed", extra={"action": "http.failed", "path": request.path})
         return problem(500, "internal", "tinkbox failed to answer this; its log has the reason")

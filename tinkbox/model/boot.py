@@ -160,6 +160,7 @@ class Stage(StrEnum):
     TPM_DECIDED = "a person decided which TPM it has to show"
     CLOCK = "told its clock"
     OSIE_TROUBLE = "its OSIE has trouble"
+    DOWNLOAD_TROUBLE = "its download has trouble"
     ACTION = "action"
     SYSLOG = "said"
 
@@ -198,12 +199,16 @@ FORGEABLE: Final = frozenset(
         Stage.STILL_THERE,
     }
 )
-# What comes by DHCP and TFTP, as often as any host likes: it takes no room from what came further.
-ASKED: Final = FORGEABLE - REFUSALS | {Stage.LOADER}
-# What whoever has its address gets of the OSIE: by another host it shows nothing of the machine's boot.
-FETCHED: Final = frozenset({Stage.KERNEL, Stage.RAMDISK, Stage.FIRMWARE, Stage.TICKET, Stage.CLOCK})
+# What comes by DHCP and TFTP, or of downloads that break off, as often as any host likes: it takes no room from what came further.
+ASKED: Final = FORGEABLE - REFUSALS | {Stage.LOADER, Stage.DOWNLOAD_TROUBLE}
+# What whoever has its address gets of the OSIE, or does not: by another host it shows nothing of the machine's boot.
+FETCHED: Final = frozenset(
+    {Stage.KERNEL, Stage.RAMDISK, Stage.FIRMWARE, Stage.TICKET, Stage.CLOCK, Stage.DOWNLOAD_TROUBLE}
+)
 # What an installed system tells and asks as often as it likes: it takes no room from the others either.
 INSTALLED: Final = frozenset({Stage.METADATA, Stage.CLOUD_INIT, Stage.PHONED_HOME})
+# By which an installed system is known to run.
+OWN_SYSTEM: Final = (Stage.DISK_BOOTED, *INSTALLED)
 # What people did about a machine, wherever its boot is.
 DECISIONS: Final = frozenset({Stage.REVOKED, Stage.CREDENTIAL, Stage.TPM_DECIDED})
 
@@ -239,6 +244,16 @@ class StepError(StrEnum):
     NOT_TAKEN = "no packet with it got there"  # which the appliance sees by itself
     OTHER = "another error"
     UNTOLD = "its boot loader cannot tell why"
+
+
+class DownloadTrouble(StrEnum):
+    """What is wrong with a download over HTTP that had begun, as the appliance sees it."""
+
+    HUNG_UP = "the machine ended the connection"
+    SILENCE = "nothing was acknowledged any more, and the connection was given up"
+    UNREACHABLE = "no way led to the machine any more"
+    STILL = "nothing more was acknowledged"
+    SLOW = "it is slow"
 
 
 class Silence(StrEnum):

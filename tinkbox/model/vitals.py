@@ -17,6 +17,7 @@ from tinkbox.model.write_fault import RefusedWrite
 
 AGREES: Final = timedelta(seconds=10)  # clocks that differ by less agree
 MISSING: Final = "it is missing"  # of a file
+PACKET_FILTER: Final = "part of the appliance's packet filter"  # of `Vitals.unexamined`: rules that are not understood
 QUESTIONS_BY_MAC: Final = (
     "DHCP questions by MAC"  # of `Vitals.unexamined`: whether what some machines ask is dropped here
 )
@@ -63,8 +64,9 @@ class ShutPort:
 
     `why` is the rule or policy, as it stands there.
 
-    `asked` is what machines ask there, such as DHCP.  `firewall` is what its rules are made with (nft, iptables, ufw or firewalld), and
-    `opens` the command that lets machines through.
+    `asked` is what machines ask there, such as DHCP.  `firewall` is what its rules are made with (nft, iptables, ufw or firewalld),
+    `opens` the command that lets machines through, and `shows` that which lists the chain.  `above`: packets up to so many bytes are let
+    out all the same, 0: none.  `behind`: only for machines behind this port of the bridge that the interface is, empty: for all.
     """
 
     interface: str
@@ -74,6 +76,9 @@ class ShutPort:
     asked: str = ""
     firewall: str = "nft"
     opens: str = ""
+    shows: str = ""
+    above: int = 0
+    behind: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,6 +158,22 @@ class Inodes:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Descriptors:
+    """So many are `opened` of `most` that our `process` may have.
+
+    `refused_at` is when the kernel last refused one, None: it never did; `used_up`: there is no room since.  `of_host`: it was refused
+    because this host has none left for any process.
+    """
+
+    opened: int
+    most: int
+    process: int
+    refused_at: datetime | None = None
+    used_up: bool = False
+    of_host: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ClockJump:
     """At `at`, by the clock as it was set then, it was found to be `by` ahead (or, negative, behind) of where it had to be."""
 
@@ -219,7 +240,7 @@ class Vitals:
     made anew.  `engine` is why this host's container engine does not answer, where services run on it.
     `data_mount` is where the file system of the data folder is mounted.
     `mirrors` are those of registries of which nothing comes.  `unclean_end` is how the appliance before this one ended, None where it was told to.
-    `file_size_limit` is how many bytes a file of the process may have, None for any number.
+    `file_size_limit` is how many bytes a file of the process may have, None for any number, and `descriptors` are those of the process.
     `unexamined` says what was not looked at, each with its reason.
     """
 
@@ -241,6 +262,7 @@ class Vitals:
     database: str = ""
     refused_writes: tuple[RefusedWrite, ...] = ()
     file_size_limit: int | None = None
+    descriptors: Descriptors | None = None
     operator_socket: str = ""
     engine: EngineTrouble | None = None
     mirrors: tuple[MirrorTrouble, ...] = ()

@@ -1,4 +1,4 @@
-"""Where a bridge of this host sends what is for a MAC, as a person or a program wrote it down there (bridge(8), `fdb`).
+"""Where a bridge of this host sends what is for a MAC (bridge(8), `fdb`): as it learned, or as a person or a program wrote it down there.
 
 Where a port learns, an entry moves there with the next frame of the machine, though it stays static: such an entry is no news.
 """
@@ -17,6 +17,7 @@ _AF_BRIDGE: Final = 7
 _NEIGHBOUR: Final = struct.Struct("=BxxxiHBB")  # <linux/neighbour.h>: struct ndmsg
 _LLADDR, _MASTER = 2, 9  # NDA_LLADDR, NDA_MASTER
 _STATIC: Final = 0x40  # NUD_NOARP: neither learned nor an address of the bridge itself
+_OWN: Final = 0x80  # NUD_PERMANENT: an address of the bridge itself
 _STICKY: Final = 0x40  # NTF_STICKY: it stays where it is, also where the port learns at which the machine is heard
 _STATISTICS: Final = 23  # IFLA_STATS64
 _RECEIVED: Final = struct.Struct("=Q")  # of struct rtnl_link_stats64 the first: rx_packets
@@ -29,15 +30,31 @@ def static_port(interfaces: Iterable[str], mac: MacAddress) -> StaticPort | None
         try:
             with Rtnetlink() as kernel:
                 bridge = struct.pack("=I", socket.if_nametoindex(each))
-                asked = attribute(_LLADDR, mac.octets) + attribute(_MASTER, bridge)
-                told = kernel.one(_GET_NEIGHBOUR, _NEIGHBOUR.pack(_AF_BRIDGE, 0, 0, 0, 0) + asked)
-                _, number, state, flags, _ = _NEIGHBOUR.unpack_from(told)
+                _, number, state, flags, _ = _NEIGHBOUR.unpack_from(_entry(kernel, each, mac))
                 if state & _STATIC and (flags & _STICKY or _other_port_is_deaf(kernel, bridge, number)):
                     port = socket.if_indextoname(number)
                     return StaticPort(bridge=each, port=port, unused=_unused(kernel, number, port))
         except OSError:  # no bridge, no entry, or gone meanwhile
             continue
     return None
+
+
+def learned_port(interfaces: Iterable[str], mac: MacAddress) -> str:
+    """The port behind which a bridge among these interfaces has heard a MAC, or has it written down; empty: none has."""
+    for each in interfaces:
+        try:
+            with Rtnetlink() as kernel:
+                _, number, state, _, _ = _NEIGHBOUR.unpack_from(_entry(kernel, each, mac))
+                if state != _OWN:
+                    return socket.if_indextoname(number)
+        except OSError:  # no bridge, no entry, or gone meanwhile
+            continue
+    return ""
+
+
+def _entry(kernel: Rtnetlink, bridge: str, mac: MacAddress) -> bytes:
+    asked = attribute(_LLADDR, mac.octets) + attribute(_MASTER, struct.pack("=I", socket.if_nametoindex(bridge)))
+    return kernel.one(_GET_NEIGHBOUR, _NEIGHBOUR.pack(_AF_BRIDGE, 0, 0, 0, 0) + asked)
 
 
 def _unused(kernel: Rtnetlink, number: int, port: str) -> str:

@@ -37,7 +37,9 @@ Of = TypeVar("Of", ShutPort, TakenPort)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FirewallReading:
-    """What the rules surely do: ports that are shut, ports from which no reply gets out, and ports that are diverted, each once.
+    """What the rules surely do: ports that are shut, ports from which no reply gets out (or none that is long), and ports that are diverted.
+
+    Each is told once, and by itself behind a port of a bridge where it is not so for all.
 
     `unclear` are tables of which that is not known, by the command that shows their rules; `unread` is why one of the programs did not tell its rules.
     """
@@ -236,11 +238,19 @@ async def _some(stream: asyncio.StreamReader, most: int) -> bytes:
 
 
 def _once(readings: Iterable[Sequence[Of]]) -> tuple[Of, ...]:
-    """Of each port the first that tells of it."""
-    found: dict[tuple[str, int, str], Of] = {}
-    for each in (one for those in readings for one in those):
-        found.setdefault((each.interface, each.port, each.protocol), each)
+    """Of each port the first that tells of it: of all its packets before the long ones, of all machines before those behind a bridge's port."""
+    found: dict[tuple[str, int, str, str], Of] = {}
+    for each in sorted((one for those in readings for one in those), key=_reach):
+        behind, _ = _reach(each)
+        of_all = found.get((each.interface, each.port, each.protocol, ""))
+        if of_all is None or _reach(each)[1] < _reach(of_all)[1]:
+            found.setdefault((each.interface, each.port, each.protocol, behind), each)
     return tuple(found.values())
+
+
+def _reach(each: ShutPort | TakenPort) -> tuple[str, int]:
+    """Behind which port of a bridge it is so, and what length is let through."""
+    return (each.behind, each.above) if isinstance(each, ShutPort) else ("", 0)
 
 
 def _shown_by(command: str, tables: Sequence[str]) -> Mapping[str, tuple[str, ...]]:

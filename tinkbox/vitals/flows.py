@@ -1,6 +1,6 @@
 """What machines send to our ports and what we reply, and whether a rule's condition matches it.  Pure."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import IntEnum, StrEnum
 from ipaddress import IPv4Address, IPv4Network
@@ -9,6 +9,10 @@ from typing import Final
 EVERYBODY: Final = IPv4Address("255.255.255.255")
 _NO_ADDRESS: Final = IPv4Address(0)
 _CLIENT: Final = 68  # where DHCP clients hear replies
+# What each kind of reply has as long as this at least: a whole piece of a file, and the shortest packet of DHCP.
+_NEEDED: Final = {"HTTP": 1500, "TFTP": 1500, "DHCP": 328, "PXE": 328}
+_LONGEST: Final = 1500
+_LONGEST_OF_TCP: Final = 65535  # rules see many segments as one packet
 
 
 class Match(IntEnum):
@@ -44,6 +48,11 @@ def surely(is_so: bool) -> Match:
     return Match.YES if is_so else Match.NO
 
 
+def above(sizes: tuple[int, int] | None) -> int:
+    """The longest packet that is let through where those of these sizes are not; 0: none."""
+    return max(sizes[0] - 1, 0) if sizes is not None else 0
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Port:
     """A port of ours that machines have to reach on an interface, at our address there; `what` is asked there.
@@ -75,6 +84,11 @@ class Port:
         """The port that replies come from; None: another one for each machine."""
         return None if self.what == "TFTP" else self.port
 
+    def needed_sizes(self, lengths: Iterable[int]) -> Iterator[tuple[int, int]]:
+        """Each of these lengths with that of the longest reply, the shortest first, where no machine boots without replies so long."""
+        longest = _LONGEST_OF_TCP if self.protocol == "tcp" else _LONGEST
+        return ((each, longest) for each in sorted({*lengths}) if each <= _NEEDED.get(self.what, 0))
+
 
 class Way(StrEnum):
     """To our port, or from it."""
@@ -94,25 +108,28 @@ _OF_TFTP: Final = frozenset({"new", "related"})  # the latter where the kernel's
 class Flow:
     """What machines on an interface send to one of our ports, or what we send them from there.
 
-    `devices` is where a table sees it: our interface, or below a bridge all ports of that.
+    `devices` is where a table sees it: our interface, or below a bridge all ports of that, or one of them.  `sizes` are the least and
+    the most bytes of its packets with their IP headers; None: any.  `framed` is how many bytes before these a table counts as well.
     """
 
     port: Port
     way: Way
     devices: frozenset[str]
+    sizes: tuple[int, int] | None = None
+    framed: int = 0
 
     @property
     def opens(self) -> bool:
         """Whether connection tracking takes it for the beginning of something, of which alone tables of `nat` see a packet."""
         return self.is_in_state(_NEW) is not Match.NO
 
-    def passes(self, name: str, wildcard: str, way: Way) -> Match:
-        """Whether it comes in, or goes out, by an interface of this name; what ends with the wildcard is the beginning of one."""
+    def passes(self, names: Iterable[str], wildcard: str, way: Way) -> Match:
+        """Whether it comes in, or goes out, by an interface of these names; what ends with the wildcard is the beginning of one."""
         if way is not self.way:  # there is none, and a rule may ask for that
             return Match.MAYBE
-        begins = name.removesuffix(wildcard) if wildcard and name.endswith(wildcard) else None
-        found = sum(each == name if begins is None else each.startswith(begins) for each in self.devices)
-        return how_many(found, len(self.devices))
+        exact = {*names}
+        begin = tuple(each.removesuffix(wildcard) for each in exact if wildcard and each.endswith(wildcard))
+        return how_many(sum(each in exact or each.startswith(begin) for each in self.devices), len(self.devices))
 
     def is_to_port(self, low: int, high: int) -> Match:
         """Whether its destination port is one of these."""
@@ -153,6 +170,20 @@ class Flow:
     def _has_no_address(self) -> bool:
         """Whether it is the question of a machine that has no address yet: the kernel takes 0.0.0.0 for a broadcast address."""
         return self.way is Way.IN and self.port.what == "DHCP" and self.port.direct
+
+    def has_length(self, low: int, high: int, before: int = 0) -> Match:
+        """Whether its packets are so long, counted from so many bytes before the IP header."""
+        if self.sizes is None:
+            return Match.MAYBE
+        least, most = (min(each + before, _LONGEST_OF_TCP) for each in self.sizes)
+        return Match.YES if low <= least and most <= high else surely(low <= most and least <= high) and Match.MAYBE
+
+    def is_of_type(self, kinds: Collection[str]) -> Match:
+        """Whether frames carry it to one of these: host, broadcast, multicast or other, in small letters."""
+        if self._has_no_address:
+            return surely("broadcast" in kinds)
+        is_for_us = self.way is Way.IN and self.port.what != "DHCP"
+        return Match.NO if is_for_us and {*kinds} <= {"broadcast", "multicast"} else Match.MAYBE
 
     def is_in_state(self, states: Collection[str]) -> Match:
         """Whether connection tracking has it in one of these states, in small letters."""

@@ -12,9 +12,11 @@ from tinkbox.model.errors import Refusal
 from tinkbox.model.host_vitals import HostVitals
 from tinkbox.model.images.mirrors import MirrorTrouble
 from tinkbox.model.vitals import (
+    PACKET_FILTER,
     QUESTIONS_BY_MAC,
     ClockVitals,
     DamagedFile,
+    Descriptors,
     Inodes,
     OtherVersion,
     TaggedQuestion,
@@ -43,6 +45,10 @@ def _untold_inodes() -> Inodes | None:
     return None
 
 
+def _untold_descriptors() -> Descriptors | None:
+    return None
+
+
 def _unknown_host() -> HostVitals | None:
     return None
 
@@ -58,7 +64,7 @@ class Sources:
     `refused` are the writes that are refused, and since when.  `unheard` are the ports to which something comes that we do not get,
     `unclear` why some of these cannot be known, empty where they can, `tagged` the questions that come in for a VLAN.
     `damage` is what the store heard of a damaged file while it was used, empty for nothing.  `operator_socket` is why the operator
-    door's unix socket is gone, empty where it is there, `inodes` those of the data folder's file system, None where it counts none, and `data_mount` where that file system is mounted.  `file_size_limit` is as in `Vitals`.  `mirrors` are
+    door's unix socket is gone, empty where it is there, `inodes` those of the data folder's file system, None where it counts none, and `data_mount` where that file system is mounted.  `file_size_limit` and `descriptors` are as in `Vitals`.  `mirrors` are
     those of registries of which nothing comes.  `unclean_end` is how the appliance before this one ended, None where it was told to.  `host` is this host beside our parts.
     """
 
@@ -80,6 +86,7 @@ class Sources:
     inodes: Callable[[], Inodes | None] = _untold_inodes
     data_mount: Callable[[], str] = lambda: "/"
     file_size_limit: Callable[[], int | None] = lambda: None
+    descriptors: Callable[[], Descriptors | None] = _untold_descriptors
     host: Callable[[], HostVitals | None] = _unknown_host
 
 
@@ -146,7 +153,7 @@ class Gatherer:
         host_memory, host = memory(), self._sources.host()
         parts = {
             "its own firewall": self._firewall.why,
-            "part of its packet filter": self._firewall.last.why_unclear,
+            PACKET_FILTER: self._firewall.last.why_unclear,
             "the files of the OSIE": self._osie.why,
             "versions": self._versions.why,
             "images": self._images.why,
@@ -179,6 +186,7 @@ class Gatherer:
             unclean_end=self._sources.unclean_end,
             refused_writes=tuple(self._sources.refused()),
             file_size_limit=self._sources.file_size_limit(),
+            descriptors=self._sources.descriptors(),
             operator_socket=self._sources.operator_socket(),
             host=host,
             unexamined={part: why for part, why in parts.items() if why} | {**(host.unexamined if host else {})},

@@ -11,7 +11,7 @@ from typing import Final
 
 from tinkbox.model.vitals import ShutPort, TakenPort
 from tinkbox.vitals.filter_rules import Chain, Drop, Kind, Rule, Verdict, dropped, is_unclear
-from tinkbox.vitals.flows import Flow, Match, Port, Way, all_of, any_of, negated, surely
+from tinkbox.vitals.flows import Flow, Match, Port, Way, above, all_of, any_of, negated, surely
 
 # The chains that packets to and from this host come through, by the tables that filter; `nat` sees the first packet of a flow alone.
 _ON_THE_WAY: Final = {
@@ -47,6 +47,7 @@ _OPEN: Final = re.compile(
     r"|tcp-option|ctstatus|ctdir|ctexpire|length|pkt-type|ttl-.*|dscp.*|tos|helper|validmark|invert|loose"
     r"|accept-local|fragment|cpu|priority|realm|limit-iface-in|limit-iface-out|dir|pol|reqid|spi)"
 )
+_LENGTHS: Final = re.compile(r"--length (?P<low>\d+)(?::(?P<high>\d+))?")
 _PROTOCOLS: Final = {"17": "udp", "6": "tcp"}
 
 
@@ -81,23 +82,33 @@ class SavedTables:
         self._command = command
         self._is_ufw = "ufw-user-input" in tables.get("filter", _Table()).policies
         self._chains = {name: table.chains() for name, table in tables.items()}
+        told = [int(each["low"]) for each in _LENGTHS.finditer(saved)]
+        self._lengths = {*told, *(int(each["high"] or each["low"]) + 1 for each in _LENGTHS.finditer(saved))}
 
     def shut(self, ports: Iterable[Port], way: Way) -> Iterator[ShutPort]:
-        """The ports to which nothing gets through, or from which no reply does."""
+        """The ports to which nothing gets through, or from which no reply does, or none that is long."""
         for port in ports:
-            for name, start in _ON_THE_WAY[way]:
-                found = self._dropped(name, start, port, way)
-                if found is not None:
-                    yield ShutPort(
-                        interface=port.interface,
-                        port=port.port,
-                        protocol=port.protocol,
-                        why=f"{self._on(name)} {found.text}",
-                        asked=port.what,
-                        firewall="ufw" if self._is_ufw else "iptables",
-                        opens=self._opens(f"{self._on(name)} -I {start}", port, way),
-                    )
-                    break
+            sizes = port.needed_sizes(self._lengths) if way is Way.OUT else ()
+            found = next(filter(None, (self._shut(port, way, each) for each in (None, *sizes))), None)
+            if found is not None:
+                yield found
+
+    def _shut(self, port: Port, way: Way, sizes: tuple[int, int] | None) -> ShutPort | None:
+        for name, start in _ON_THE_WAY[way]:
+            found = self._dropped(name, start, port, way, sizes)
+            if found is not None:
+                return ShutPort(
+                    interface=port.interface,
+                    port=port.port,
+                    protocol=port.protocol,
+                    why=f"{self._on(name)} {found.text}",
+                    asked=port.what,
+                    firewall="ufw" if self._is_ufw else "iptables",
+                    opens=self._opens(f"{self._on(name)} -I {start}", port, way),
+                    shows=f"{self._on(name)} -S {found.chain}",
+                    above=above(sizes),
+                )
+        return None
 
     def taken(self, ports: Iterable[Port]) -> Iterator[TakenPort]:
         """The ports of which all is diverted to elsewhere."""
@@ -134,12 +145,14 @@ class SavedTables:
                         found[table] = None
         return iter(found)
 
-    def _dropped(self, table: str, start: str, port: Port, way: Way) -> Drop | None:
+    def _dropped(
+        self, table: str, start: str, port: Port, way: Way, sizes: tuple[int, int] | None = None
+    ) -> Drop | None:
         chains = self._chains.get(table, {})
-        return dropped(chains, start, self._flow(port, way)) if start in chains else None
+        return dropped(chains, start, self._flow(port, way, sizes)) if start in chains else None
 
-    def _flow(self, port: Port, way: Way) -> Flow:
-        return Flow(port=port, way=way, devices=frozenset({port.interface}))
+    def _flow(self, port: Port, way: Way, sizes: tuple[int, int] | None = None) -> Flow:
+        return Flow(port=port, way=way, devices=frozenset({port.interface}), sizes=sizes)
 
     def _on(self, table: str) -> str:
         return self._command if table == "filter" else f"{self._command} -t {table}"
@@ -207,9 +220,9 @@ class _Condition:
             case "-m" | "--match" | "--comment":
                 return Match.YES if not self.no else Match.NO
             case "-i" | "--in-interface":
-                return flow.passes(value, "+", Way.IN)
+                return flow.passes([value], "+", Way.IN)
             case "-o" | "--out-interface":
-                return flow.passes(value, "+", Way.OUT)
+                return flow.passes([value], "+", Way.OUT)
             case "-p" | "--protocol":
                 return surely(value == "all" or _PROTOCOLS.get(value, value) == flow.port.protocol)
             case "--dport" | "--destination-port" | "--dports" | "--destination-ports":
@@ -228,7 +241,18 @@ class _Condition:
                 return flow.is_to_kind(value.lower().split(","))
             case "--src-type":
                 return flow.is_from_kind(value.lower().split(","))
-        return Match.MAYBE
+        return _of_packet(self.option, value, flow)
+
+
+def _of_packet(option: str, value: str, flow: Flow) -> Match:
+    """What is asked of a packet beside where it comes from and goes to."""
+    match option:
+        case "--length":
+            low, _, high = value.partition(":")
+            return flow.has_length(int(low), int(high or low))
+        case "--pkt-type":
+            return flow.is_of_type([value])
+    return Match.MAYBE
 
 
 @lru_cache(maxsize=1 << 16)

@@ -4,13 +4,13 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from ipaddress import IPv4Address, IPv4Network
 from typing import Any, Final, TypeVar
 
 from tinkbox.model.vitals import ShutPort, TakenPort, firewalld_opens
 from tinkbox.vitals.filter_rules import Chain, Drop, Kind, Rule, Verdict, dropped, is_unclear, may_be_diverted
-from tinkbox.vitals.flows import Flow, Match, Port, Way, all_of, any_of, negated, surely
+from tinkbox.vitals.flows import Flow, Match, Port, Way, above, all_of, any_of, negated, surely
 
 _HOOKS: Final = {
     Way.IN: frozenset({"input", "prerouting", "ingress"}),
@@ -18,6 +18,9 @@ _HOOKS: Final = {
 }
 # These see packets on one device, before or after all other tables.
 _DEVICE_HOOKS: Final = frozenset({"ingress", "egress"})
+# At these hooks the header of the frame counts for `meta length`.
+_FRAMED: Final = {"egress": 14}
+_UDP_BEHIND: Final = 20  # `udp length` begins behind the IP header
 _FAMILIES: Final = frozenset({"ip", "inet", "bridge", "netdev"})
 _FILTERING: Final = frozenset({"filter", "route"})
 _VERDICTS: Final = {
@@ -45,6 +48,9 @@ _ETHERNET_OF_ALL: Final = "ff:ff:ff:ff:ff:ff"
 _OPEN_META: Final = frozenset(
     {"mark", "pkttype", "skuid", "skgid", "length", "priority", "cpu", "iifgroup", "oifgroup"}
 )
+_READ_META: Final = frozenset(
+    {"iifname", "iif", "oifname", "oif", "ibrname", "obrname", "l4proto", "nfproto", "protocol"}
+)
 _OPEN_CT: Final = frozenset({"mark", "direction", "status", "expiration", "bytes", "packets", "label", "zone"})
 # Several devices are printed without quotes.
 _DEVICES_TOLD: Final = re.compile(r'device "(?P<one>[^"]+)"|devices = \{(?P<several>[^}]+)\}')
@@ -57,6 +63,7 @@ _BOUNDS: Final[Mapping[str, Callable[[int], tuple[int, int]]]] = {
 }
 # Elements of which each is looked at by itself, of a verdict map or of a set of several keys; more are not read.
 _MOST: Final = 4096
+_MOST_PORTS: Final = 64  # of a bridge, of which each is looked at by itself
 _V = TypeVar("_V", int, IPv4Address)
 Entry = Mapping[str, Any]
 _Table = tuple[str, str]
@@ -64,7 +71,10 @@ _Table = tuple[str, str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShutChain:
-    """A port that is shut, or taken `to` elsewhere, and where: `handle` numbers the rule in its `chain`, None for the chain's policy."""
+    """A port that is shut, or taken `to` elsewhere, and where: `handle` numbers the rule in its `chain`, None for the chain's policy.
+
+    `above` and `behind` are as in `ShutPort`.
+    """
 
     port: Port
     way: Way
@@ -74,6 +84,8 @@ class ShutChain:
     chain: str
     handle: int | None
     to: str = ""
+    above: int = 0
+    behind: str = ""
 
     def told(self, text: str) -> ShutPort:
         """The same with the rule's or policy's own words."""
@@ -85,6 +97,9 @@ class ShutChain:
             asked=self.port.what,
             firewall="firewalld" if self._is_of_firewalld else "nft",
             opens=self._opens(),
+            shows=f"nft list chain {self.family} {self.table} {self.chain}",
+            above=self.above,
+            behind=self.behind,
         )
 
     def taken(self, text: str) -> TakenPort:
@@ -111,12 +126,12 @@ class ShutChain:
         port = self.port
         if self._is_of_firewalld:
             return firewalld_opens(port.interface, port.port, port.protocol)
-        is_routed = self.family in ("ip", "inet")
+        device = port.interface if self.family in ("ip", "inet") else self.behind if self.family == "bridge" else ""
         if self.way is Way.IN:
-            by = f'iifname "{port.interface}" ' if is_routed else ""
+            by = f'iifname "{device}" ' if device else ""
             what = f"{port.protocol} dport {port.port}"
         else:
-            by = f'oifname "{port.interface}" ' if is_routed else ""
+            by = f'oifname "{device}" ' if device else ""
             number = port.replies_from
             what = f"meta l4proto {port.protocol}" if number is None else f"{port.protocol} sport {number}"
         return f"nft insert rule {self.family} {self.table} {self.base} {by}{what} accept"
@@ -131,20 +146,26 @@ class _Base:
     hook: str
     devices: frozenset[str]
 
-    def flow(self, port: Port, way: Way, bridged: frozenset[str]) -> Flow | None:
+    def flow(self, port: Port, way: Way, bridged: frozenset[str], sizes: tuple[int, int] | None = None) -> Flow | None:
         """What it sees of the packets of a port; None: nothing, or not all.  `bridged` are the ports of the bridge that the interface is."""
-        if self.hook not in _HOOKS[way]:
-            return None
         own = frozenset({port.interface})
-        if self.hook in _DEVICE_HOOKS:
-            seen = own if own <= self.devices else bridged if bridged <= self.devices else frozenset[str]()
-        else:
-            seen = bridged if self.at[0] == "bridge" else own
-        return Flow(port=port, way=way, devices=seen) if seen else None
+        return self._flow(port, way, own if self._sees(own) else bridged if self._sees_ports(bridged) else None, sizes)
 
-    def sees_some(self, way: Way, bridged: frozenset[str]) -> bool:
-        """Whether it is at one of several ports of a bridge alone."""
-        return self.hook in _HOOKS[way] and not bridged <= self.devices and bool(bridged & self.devices)
+    def flow_behind(self, port: Port, way: Way, behind: str, sizes: tuple[int, int] | None = None) -> Flow | None:
+        """What it sees of those packets of a port that go through one port of the bridge; None: nothing, or not as such."""
+        part = frozenset({behind})
+        return self._flow(port, way, part if self._sees_ports(part) else None, sizes)
+
+    def _sees(self, own: frozenset[str]) -> bool:
+        return own <= self.devices if self.hook in _DEVICE_HOOKS else self.at[0] != "bridge"
+
+    def _sees_ports(self, ports: frozenset[str]) -> bool:
+        return bool(ports) and (ports <= self.devices if self.hook in _DEVICE_HOOKS else self.at[0] == "bridge")
+
+    def _flow(self, port: Port, way: Way, seen: frozenset[str] | None, sizes: tuple[int, int] | None) -> Flow | None:
+        if self.hook not in _HOOKS[way] or seen is None:
+            return None
+        return Flow(port=port, way=way, devices=seen, sizes=sizes, framed=_FRAMED.get(self.hook, 0))
 
 
 class _Values:
@@ -219,6 +240,8 @@ class Ruleset:
             self._diverting: list[_Base] = []
             self._rewriting: list[_Base] = []
             self._may_be_redirected: dict[Flow, bool] = {}
+            self._lengths: set[int] = set()
+            self._names: set[str] = set()  # of devices that rules ask for
             self._keeping_addresses = _keeping_addresses(entries)
             self._chains: dict[_Table, dict[str, Chain]] = {}
             rules: dict[tuple[_Table, str], list[Rule]] = {}
@@ -252,7 +275,7 @@ class Ruleset:
             raise ValueError(f"not what nft prints: {type(error).__name__}: {error}") from None
 
     def shut(self, ports: Iterable[Port], way: Way) -> Iterator[ShutChain]:
-        """The ports to which nothing gets through, or from which no reply does."""
+        """The ports to which nothing gets through, or from which no reply does, or none that is long; also behind a port of a bridge."""
         return (each for each in self._found([*self._filters, *self._diverting], ports, way) if not each.to)
 
     def taken(self, ports: Iterable[Port]) -> Iterator[ShutChain]:
@@ -279,22 +302,45 @@ class Ruleset:
             return flow.opens and (
                 is_unclear(chains, base.chain, flow) or dropped(chains, base.chain, flow) is not None
             )
-        if flow is not None:
-            return is_unclear(chains, base.chain, flow)
-        if not base.sees_some(way, bridged):
-            return False
-        some = Flow(port=port, way=way, devices=bridged & base.devices)
-        return dropped(chains, base.chain, some) is not None or is_unclear(chains, base.chain, some)
+        if flow is not None and is_unclear(chains, base.chain, flow):
+            return True
+        told = self._told_apart(bridged)
+        behind = [base.flow_behind(port, way, each) for each in told]
+        return any(each is not None and is_unclear(chains, base.chain, each) for each in behind[:_MOST_PORTS]) or any(
+            each is not None and dropped(chains, base.chain, each) is not None for each in behind[_MOST_PORTS:]
+        )
 
     def _found(self, bases: Sequence[_Base], ports: Iterable[Port], way: Way) -> Iterator[ShutChain]:
         for port in ports:
             bridged = self._bridged.get(port.interface, frozenset[str]())
+            of_all = self._found_of(bases, port, way, bridged)
+            if of_all is not None:
+                yield of_all
+                if not of_all.above:
+                    continue
+            for each in self._told_apart(bridged)[:_MOST_PORTS]:
+                found = self._found_of(bases, port, way, bridged, each)
+                if found is not None and (of_all is None or found.above < of_all.above):
+                    yield found
+
+    def _found_of(
+        self, bases: Sequence[_Base], port: Port, way: Way, bridged: frozenset[str], behind: str = ""
+    ) -> ShutChain | None:
+        """What drops the replies or questions of a port, or of all that is `behind` one port of the bridge: first what drops all of them."""
+        for sizes in (None, *(port.needed_sizes(self._lengths) if way is Way.OUT else ())):
             for base in bases:
-                flow = base.flow(port, way, bridged)
+                flow = base.flow_behind(port, way, behind, sizes) if behind else base.flow(port, way, bridged, sizes)
                 found = dropped(self._chains[base.at], base.chain, flow) if flow is not None else None
                 if found is not None:
-                    yield _shut(port, way, base, found)
-                    break
+                    return replace(_shut(port, way, base, found), above=above(sizes), behind=behind)
+        return None
+
+    def _told_apart(self, bridged: frozenset[str]) -> list[str]:
+        """The ports of a bridge where rules tell some apart from others, those first; empty: none does."""
+        at = {device for each in self._filters for device in each.devices} | self._names
+        begin = tuple(each[:-1] for each in self._names if each.endswith("*"))
+        named = sorted(each for each in bridged if each in at or each.startswith(begin))
+        return [*named, *sorted(bridged.difference(named))] if named else []
 
     def _rules(self, at: _Table, rule: Entry) -> Iterator[Rule]:
         """One rule, or for a verdict map one for each of its verdicts."""
@@ -365,12 +411,29 @@ class Ruleset:
 
     def _rule(self, at: _Table, conditions: Sequence[Entry], verdict: Verdict, text: str) -> Rule:
         found = [(each, self._values(at, each)) for each in conditions]
+        for each, values in found:
+            if values is not None:
+                self._note(each["match"]["left"], values)
         return Rule(
             matches=lambda flow: all_of(*(self._matches(each, values, flow) for each, values in found)),
             verdict=verdict,
             text=text,
             is_read=all(_is_read(at, each, values) for each, values in found),
         )
+
+    def _note(self, left: object, values: _Values) -> None:
+        """Remember the lengths and devices that a rule asks for."""
+        match left:
+            case {"concat": keys} if len(values.told) <= _MOST:
+                for parts in values.parts:
+                    for key, part in zip(keys, parts, strict=True):
+                        self._note(key, part)
+            case {"meta": {"key": "iifname" | "iif" | "oifname" | "oif"}}:
+                self._names.update(map(str, values.told))
+            case {"meta": {"key": "length"}} | {"payload": {"protocol": "ip" | "udp", "field": "length"}}:
+                for low, high in filter(None, values.ports[:_MOST_PORTS]):
+                    for before in (0, -_UDP_BEHIND, *_FRAMED.values()):
+                        self._lengths |= {low - before, high + 1 - before}
 
     def _matches(self, condition: Entry, values: _Values | None, flow: Flow) -> Match:
         if "match" not in condition:  # a limit, or what is not known here
@@ -409,8 +472,14 @@ class Ruleset:
                 return _Values(several if isinstance(several, list) else [several])
             case {"match": {"op": "==" | "!=" | "in", "right": right}}:
                 return _Values(right if isinstance(right, list) else [right])
-            case {"match": {"op": op, "left": {"payload": {"field": "dport" | "sport"}}, "right": int(port)}}:
-                return _Values([{"range": [*_BOUNDS[op](port)]}]) if op in _BOUNDS else None
+            case {
+                "match": {
+                    "op": op,
+                    "left": {"payload": {"field": "dport" | "sport" | "length"}} | {"meta": {"key": "length"}},
+                    "right": int(bound),
+                }
+            }:
+                return _Values([{"range": [*_BOUNDS[op](bound)]}]) if op in _BOUNDS else None
         return None
 
 
@@ -535,7 +604,7 @@ def _is_known(left: object) -> bool:
         case {"concat": keys}:
             return all(_is_known(each) for each in keys)
         case {"meta": {"key": key}}:
-            return key in ("iifname", "iif", "oifname", "oif", "l4proto", "nfproto", "protocol") or key in _OPEN_META
+            return key in _READ_META or key in _OPEN_META
         case {"payload": {"protocol": protocol, "field": str(name)}}:
             return protocol in ("ip", "ip6", "icmp", "icmpv6", "udp", "tcp", "th", "ether", "vlan", "arp") and bool(
                 name
@@ -561,15 +630,10 @@ def _compared(left: object, told: _Values, flow: Flow) -> Match:
                     for parts in told.parts
                 )
             )
-        case {"meta": {"key": "iifname" | "iif" | "oifname" | "oif" as key}}:
-            way, wildcard = Way.IN if key.startswith("i") else Way.OUT, "*" if key.endswith("name") else ""
-            return any_of(*(flow.passes(str(each), wildcard, way) for each in values))
-        case {"meta": {"key": "l4proto"}} | {"payload": {"protocol": "ip", "field": "protocol"}}:
-            return any_of(*(surely(each in _PROTOCOLS[flow.port.protocol]) for each in values))
-        case {"meta": {"key": "nfproto"}}:
-            return any_of(*(surely(each in ("ipv4", 2)) for each in values))
-        case {"meta": {"key": "protocol"}}:
-            return any_of(*(surely(each in ("ip", 0x800)) for each in values))
+        case {"meta": {"key": str(key)}}:
+            return _meta(key, told, flow)
+        case {"payload": {"protocol": "ip", "field": "protocol"}}:
+            return _meta("l4proto", told, flow)
         case {"payload": {"protocol": str(protocol), "field": str(name)}}:
             return _payload(protocol, name, told, flow)
         case {"ct": {"key": "state"}}:
@@ -579,6 +643,35 @@ def _compared(left: object, told: _Values, flow: Flow) -> Match:
         case {"fib": {"result": "type", "flags": flags}} if flags in ("saddr", ["saddr"]):
             return flow.is_from_kind([*map(str, values)])
     return Match.MAYBE
+
+
+def _meta(key: str, told: _Values, flow: Flow) -> Match:
+    values = told.told
+    match key:
+        case "iifname" | "iif" | "oifname" | "oif":
+            way, wildcard = Way.IN if key.startswith("i") else Way.OUT, "*" if key.endswith("name") else ""
+            return flow.passes(map(str, values), wildcard, way)
+        case "ibrname" | "obrname":
+            return _named_bridge(key, values, flow)
+        case "length":
+            return _each(told.ports, partial(flow.has_length, before=flow.framed))
+        case "pkttype":
+            return flow.is_of_type([*map(str, values)])
+        case "l4proto":
+            return any_of(*(surely(each in _PROTOCOLS[flow.port.protocol]) for each in values))
+        case "nfproto":
+            return any_of(*(surely(each in ("ipv4", 2)) for each in values))
+        case "protocol":
+            return any_of(*(surely(each in ("ip", 0x800)) for each in values))
+    return Match.MAYBE
+
+
+def _named_bridge(key: str, names: Sequence[object], flow: Flow) -> Match:
+    """Whether the bridge that a packet comes in or goes out by has one of these names; where there is no bridge, a rule may ask for that."""
+    way = Way.IN if key == "ibrname" else Way.OUT
+    if way is not flow.way or flow.port.interface in flow.devices:
+        return Match.MAYBE
+    return surely(flow.port.interface in names)
 
 
 def _is_absent(left: object, flow: Flow) -> bool:
@@ -603,6 +696,10 @@ def _payload(protocol: str, name: str, values: _Values, flow: Flow) -> Match:
             return _each(values.addresses, flow.is_to)
         case "ip", "saddr":
             return _each(values.addresses, flow.is_from)
+        case "ip", "length":
+            return _each(values.ports, flow.has_length)
+        case "udp", "length":
+            return _each(values.ports, partial(flow.has_length, before=-_UDP_BEHIND))
         case "ether", "type":  # what has a VLAN's tag has another
             return any_of(
                 *(

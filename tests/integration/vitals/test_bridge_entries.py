@@ -1,5 +1,6 @@
 """Static entries of a bridge."""
 
+import json
 import socket
 import subprocess
 from dataclasses import replace
@@ -11,7 +12,7 @@ from examples.lab.network import BRIDGE, Network
 from tests.integration.boot.wires import inside
 from tinkbox.model.hardware import MacAddress
 from tinkbox.model.vitals import StaticPort
-from tinkbox.vitals.bridge_entries import static_port
+from tinkbox.vitals.bridge_entries import learned_port, static_port
 
 MAC = MacAddress("08:00:27:00:00:07")
 PORT1 = StaticPort(bridge=BRIDGE, port="port1", unused="nothing ever came in on port1")
@@ -69,3 +70,19 @@ def test_a_static_entry_moves_to_the_port_where_its_machine_is_heard() -> None:
         told = subprocess.run(["bridge", "fdb", "get", MAC, "br", BRIDGE], check=True, capture_output=True, text=True)
         assert "dev port2" in told.stdout
         assert "static" in told.stdout
+
+
+def test_the_port_behind_which_a_machine_was_heard_is_found() -> None:
+    with Network() as network, inside(network.path):
+        for port in ("port1", "port2"):
+            network.run(["ip", "link", "add", port, "type", "veth", "peer", "name", f"at-{port}"])
+            network.run(["ip", "link", "set", port, "up", "master", BRIDGE])
+            network.run(["ip", "link", "set", f"at-{port}", "up"])
+        assert learned_port([BRIDGE], MAC) == ""
+        with socket.socket(socket.AF_PACKET, socket.SOCK_RAW) as machine:
+            machine.bind(("at-port2", 0))
+            machine.send(b"\xff" * 6 + MAC.octets + bytes(48))
+        assert learned_port(["lo", BRIDGE, "no-such-if"], MAC) == "port2"
+        (link,) = json.loads(subprocess.check_output(["ip", "-j", "link", "show", "port1"]))
+        own = MacAddress(link["address"])
+        assert learned_port([BRIDGE], own) == ""

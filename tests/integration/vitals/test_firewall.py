@@ -117,6 +117,37 @@ def is_answered(lab: tuple[Host, Host]) -> bool:
             return False
 
 
+def gets_out(lab: tuple[Host, Host], size: int) -> bool:
+    """Whether a packet of so many bytes gets out and arrives, as a block by TFTP does: behind it something short is sent that does for sure."""
+    appliance, machine = lab
+    with at_home_in(machine.name):
+        hearing = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    with at_home_in(appliance.name):
+        sending = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    with hearing, sending:
+        hearing.bind(("", 60001))
+        hearing.settimeout(30)
+        with suppress(PermissionError):  # what the kernel says of some that it drops
+            sending.sendto(b"?" * (size - 28), ("172.30.0.9", 60001))
+        sending.sendto(b"!", ("172.30.0.9", 60001))
+        return len(hearing.recv(2000)) > 1
+
+
+def has_bridge(host: Host, *ports: str) -> None:
+    """Have the cable end in a port of a bridge that has the interface's name and address, beside other ports."""
+    for words in (
+        "link set lab down",
+        "address flush dev lab",
+        f"link set lab name {ports[0]}",
+        "link add lab type bridge",
+        *(f"link add {each} type veth peer name other-{each}" for each in ports[1:]),
+        *(f"link set {each} up master lab" for each in ports),
+        "address add 172.30.0.1/24 dev lab",
+        "link set lab up",
+    ):
+        host.ip(words)
+
+
 def test_without_rules_nothing_is_shut(lab: tuple[Host, Host]) -> None:
     assert told(lab[0]) == {}
     assert passes(lab, 67)
@@ -415,3 +446,99 @@ def test_rules_for_another_interface_are_of_no_concern(lab: tuple[Host, Host]) -
     with at_home_in(appliance.name):
         elsewhere = tuple(replace(each, interface="eth9") for each in PORTS)
         assert len(asyncio.run(Firewall(elsewhere, now).look()).shut) == len(PORTS)
+
+
+@pytest.mark.parametrize("program", ["iptables", "iptables-legacy"])
+def test_long_packets_that_iptables_keeps_in_are_told_with_the_command_that_lets_them_out(
+    lab: tuple[Host, Host], program: str
+) -> None:
+    appliance, _ = lab
+    types(appliance, f"{program} -A OUTPUT -m length --length 577: -j DROP")
+    assert [gets_out(lab, each) for each in (576, 577, 1500)] == [True, False, False]
+    found = kept(appliance)
+    assert {each.asked: each.above for each in found.values()} == {"HTTP": 576, "TFTP": 576}
+    assert found[69].why == f"{program} -A OUTPUT -m length --length 577:65535 -j DROP"
+    assert found[69].shows == f"{program} -S OUTPUT"
+    for each in found.values():
+        types(appliance, each.opens)
+    assert kept(appliance) == {}
+    assert gets_out(lab, 1500)
+
+
+@needs_nft
+@pytest.mark.parametrize(
+    ("table", "hook", "rule"),
+    [
+        ("inet", "output", "meta length > 500 drop"),
+        ("ip", "postrouting", "ip length gt 500 drop"),
+        ("inet", "output", "udp length > 480 drop"),
+        ("netdev", 'egress device "lab"', "meta length > 514 drop"),
+        ("netdev", 'egress device "lab"', "ip length > 500 drop"),
+    ],
+)
+def test_long_packets_that_nft_keeps_in_are_told_with_the_command_that_lets_them_out(
+    lab: tuple[Host, Host], tmp_path: Path, table: str, hook: str, rule: str
+) -> None:
+    appliance, _ = lab
+    loads(appliance, tmp_path, f"{table} own", f"chain out {{ type filter hook {hook} priority 0; {rule}; }}")
+    assert [gets_out(lab, each) for each in (500, 501, 1500)] == [True, False, False]
+    found = kept(appliance)
+    assert {each.above for each in found.values()} == {500}
+    assert found[69].why.startswith(f"nft, table {table} own, chain out: ")
+    on(appliance, *found[69].shows.split())
+    for each in found.values():
+        on(appliance, *each.opens.split())
+    assert kept(appliance) == {}
+    assert gets_out(lab, 1500)
+
+
+@needs_nft
+@pytest.mark.parametrize(
+    ("table", "asks", "replies"),
+    [
+        (
+            "bridge",
+            'hook prerouting priority 0; iifname "p1" udp dport 67 drop;',
+            'hook postrouting priority 0; oifname "p1" udp sport 67 drop;',
+        ),
+        (
+            "netdev",
+            'hook ingress device "p1" priority 0; udp dport 67 drop;',
+            'hook egress device "p1" priority 0; udp sport 67 drop;',
+        ),
+    ],
+)
+def test_what_nft_drops_at_one_port_of_a_bridge_is_told_of_that_port(
+    lab: tuple[Host, Host], tmp_path: Path, table: str, asks: str, replies: str
+) -> None:
+    appliance, _ = lab
+    has_bridge(appliance, "p1", "p2")
+    chains = (f"chain in {{ type filter {asks} }}", f"chain out {{ type filter {replies} }}")
+    loads(appliance, tmp_path, f"{table} own", *chains)
+    assert [passes(lab, port) for port in (67, 69)] == [False, True]
+    assert not is_answered(lab)
+    told = reading(appliance)
+    assert [(each.port, each.behind) for each in (*told.shut, *told.replies)] == [(67, "p1"), (67, "p1")]
+    assert told.unclear == {}
+    for each in (*told.shut, *told.replies):
+        on(appliance, *each.shows.split())
+        on(appliance, *each.opens.split())
+    assert (reading(appliance).shut, reading(appliance).replies) == ((), ())
+    assert passes(lab, 67)
+    assert is_answered(lab)
+
+
+@needs_nft
+def test_what_is_dropped_for_all_is_not_told_again_of_one_port(lab: tuple[Host, Host], tmp_path: Path) -> None:
+    appliance, _ = lab
+    has_bridge(appliance, "p1", "p2")
+    types(appliance, "iptables -A OUTPUT -m length --length 1001: -j DROP")
+    chain = 'chain out { type filter hook egress device "p1" priority 0; %s; }'
+    for rule, found in (
+        ("ip length > 1200 drop", {("", 1000)}),
+        ("ip length > 900 drop", {("", 1000), ("p1", 900)}),
+        ("meta l4proto { tcp, udp } drop", {("", 1000), ("p1", 0)}),
+    ):
+        loads(appliance, tmp_path, "netdev own", chain % rule)
+        assert {(each.behind, each.above) for each in reading(appliance).replies} == found
+        types(appliance, "nft delete table netdev own")

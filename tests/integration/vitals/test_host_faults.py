@@ -14,9 +14,12 @@ import pytest
 from examples.demo.appliance import ApplianceFailed
 from examples.lab.network import BRIDGE
 from tests.integration.app.doctor_lab import DoctorLab, doctor_lab, until
+from tests.integration.boot.wires import inside
 from tests.integration.vitals.test_appliance_itself import OURS, conditions, image, over, remedy, told
 from tests.machine.hosts import Host
 from tests.machine.lab import address
+from tinkbox.model.hardware import MacAddress
+from tinkbox.vitals.bridge_entries import learned_port
 
 TINKBOX = (sys.executable, "-m", "tinkbox")
 
@@ -210,3 +213,26 @@ def test_a_database_that_is_deleted_takes_nothing_and_can_be_rescued(tmp_path: P
             text=True,
         )
         assert check.stdout == "(1,)\n"
+
+
+@pytest.mark.skipif(shutil.which("nft") is None, reason="nft is not installed here")
+def test_long_packets_that_this_host_drops_at_a_machines_port_are_blamed_for_its_boot_that_stopped(
+    lab: DoctorLab, tmp_path: Path
+) -> None:
+    lab.known(21)
+    box = lab.served(21)
+    with inside(lab.network.path):
+        port = learned_port([BRIDGE], MacAddress(box.mac))
+    chain = f'chain out {{ type filter hook egress device "{port}" priority 0; ip length > 500 drop; }}'
+    rules = tmp_path / "rules.nft"
+    rules.write_text(f"table netdev own {{\n{chain}\n}}\n")
+    lab.network.run(["nft", "-f", str(rules)])
+    cause = told(lab, "RepliesRefused")["cause"]
+    packets = "HTTP and TFTP packets of more than 500 bytes"
+    assert cause.startswith(f"The appliance's own firewall drops {packets} to machines behind port {port} of lab: ")
+    assert box.gives_up()
+    lab.until_stopped(21)
+    found = lab.doctor(21).of(21)
+    assert {rule: each["cause"] for rule, each in found.items()} == {"RepliesRefused": cause}
+    lab.network.run(["nft", "delete", "table", "netdev", "own"])
+    over(lab)

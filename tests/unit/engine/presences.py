@@ -21,6 +21,7 @@ def presence_where(
     ask_relay: Callable[[IPv4Address], Awaitable[bool | None]] = nobody,
     forwards: Callable[[IPv4Address], bool | None] = lambda _: None,
     static_port: Callable[[MacAddress], StaticPort | None] = lambda _: None,
+    learned_port: Callable[[MacAddress], str] = lambda _: "",
     static_neighbour: Callable[[IPv4Address], tuple[str, MacAddress] | None] = lambda _: None,
     listening_at: Callable[[IPv4Address, int], frozenset[IPv4Address | IPv6Address] | None] = lambda *_: None,
 ) -> Presence:
@@ -30,6 +31,7 @@ def presence_where(
         ask_relay=ask_relay,
         forwards=forwards,
         static_port=static_port,
+        learned_port=learned_port,
         static_neighbour=static_neighbour,
         listening_at=listening_at,
         clock=clock,

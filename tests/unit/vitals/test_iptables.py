@@ -194,6 +194,39 @@ def test_what_lets_replies_out_names_their_port_where_they_have_one() -> None:
     assert found["HTTP"].why == "iptables -t mangle -P POSTROUTING DROP"
 
 
+@pytest.mark.parametrize(
+    ("rules", "kept_above"),
+    [
+        (["-A OUTPUT -m length --length 577:65535 -j DROP"], {"HTTP": 576, "TFTP": 576}),
+        (["-A OUTPUT -m length ! --length 0:576 -j DROP"], {"HTTP": 576, "TFTP": 576}),
+        (["-A OUTPUT -m length --length 0:576 -j ACCEPT", "-A OUTPUT -j DROP"], {"HTTP": 576, "TFTP": 576}),
+        (["-A OUTPUT -p udp -m length --length 1400:65535 -j DROP"], {"TFTP": 1399}),
+        (["-A OUTPUT -m length --length 600 -j DROP"], {}),
+        (["-A OUTPUT -d 10.0.0.1/32 -m length --length 577:65535 -j DROP"], {}),
+        (["-A OUTPUT -m length --length 1501:65535 -j DROP"], {}),
+        (["-A INPUT -m length --length 100:65535 -j DROP"], {}),
+    ],
+)
+def test_replies_that_a_rule_keeps_in_by_their_length_are_told_with_what_gets_out(
+    rules: list[str], kept_above: dict[str, int]
+) -> None:
+    lines = ["*filter", ":INPUT ACCEPT [0:0]", ":OUTPUT ACCEPT [0:0]", *rules, "COMMIT"]
+    tables = SavedTables("\n".join(lines))
+    replying = [each for each in PORTS if each.replies]
+    found = [*tables.shut(replying, Way.OUT)]
+    assert {each.asked: each.above for each in found} == kept_above
+    assert {each.shows for each in found} <= {"iptables -S OUTPUT"}
+    assert [*tables.shut(PORTS, Way.IN)] == [*tables.unclear(PORTS)] == []
+
+
+def test_what_is_for_all_of_a_wire_shuts_dhcp_where_no_relay_asks() -> None:
+    lines = ("*filter", ":INPUT ACCEPT [0:0]", "-A INPUT -m pkttype --pkt-type broadcast -j DROP", "COMMIT")
+    tables = SavedTables("\n".join(lines))
+    direct = [replace(each, direct=True) for each in PORTS]
+    assert [each.asked for each in tables.shut(direct, Way.IN)] == ["DHCP"]
+    assert [*tables.shut(PORTS, Way.IN)] == []
+
+
 def test_a_firewall_of_ufw_that_denies_what_goes_out_is_opened_by_ufw() -> None:
     lines = UFW.read_text().replace(":OUTPUT ACCEPT", ":OUTPUT DROP").splitlines()
     saved = "\n".join(each for each in lines if not each.startswith("-A ufw-track-output"))

@@ -229,7 +229,7 @@ def test_what_lets_replies_out_is_put_before_the_rule() -> None:
     ("expression", "ports"),
     [
         ([is_({"payload": {"protocol": "ether", "field": "type"}}, "ip"), is_(port("udp"), 67), DROP], [67]),
-        ([is_(INTO, {"set": ["p1", "p2"]}), is_(port("udp"), 67), DROP], []),
+        ([is_(INTO, {"set": ["p1", "p2"]}), is_(port("udp"), 67), DROP], [67]),
         ([is_(INTO, "p*"), is_(port("udp"), 67), DROP], [67]),
         ([is_(INTO, "p1"), is_(port("udp"), 67), DROP], []),
         ([is_({"payload": {"protocol": "ether", "field": "type"}}, "vlan"), DROP], []),
@@ -242,18 +242,19 @@ def test_a_rule_of_a_bridge_shuts_what_it_drops_at_all_its_ports(
     expression: list[dict[str, Any]], ports: list[int]
 ) -> None:
     told = of_rules(expression, family="bridge")
-    assert [each.port.port for each in Ruleset(told, bridged=BRIDGED).shut(PORTS, Way.IN)] == ports
+    found = Ruleset(told, bridged=BRIDGED).shut(PORTS, Way.IN)
+    assert [each.port.port for each in found if not each.behind] == ports
     assert shut(told) == {}  # our interface is no bridge
 
 
 def test_a_rule_of_a_device_is_of_concern_where_that_is_ours_or_all_ports_of_it() -> None:
     def found(hook: str = "ingress", **more: Any) -> list[str]:
         told = of_rules([is_(port("udp"), 67), DROP], family="netdev", hook=hook, **more)
-        return [each.port.what for each in Ruleset(told, {}, BRIDGED).shut(PORTS, Way.IN)]
+        return [f"{each.port.what} {each.behind}".strip() for each in Ruleset(told, {}, BRIDGED).shut(PORTS, Way.IN)]
 
     assert found(dev="lab") == ["DHCP"]
     assert found(dev=["p1", "p2", "p3"]) == ["DHCP"]
-    assert found(dev="p1") == []
+    assert found(dev="p1") == ["DHCP p1"]
     assert found(dev="lab", hook="egress") == []
     assert found() == []
     assert kept(of_rules([is_(FROM_UDP, 67), DROP], family="netdev", hook="egress", dev="lab")) == ["DHCP"]
@@ -336,10 +337,96 @@ def test_rules_of_iptables_are_clear_by_what_iptables_says_of_them() -> None:
     assert [*Ruleset(of_rules(rule, family="bridge"), {}, BRIDGED).unclear(PORTS)] == ["bridge t"]
 
 
-def test_a_device_that_is_one_of_several_ports_is_unclear_where_it_drops() -> None:
-    told = of_rules([is_(port("udp"), 67), DROP], family="netdev", hook="ingress", dev="p1")
+def test_a_device_that_is_one_of_several_ports_is_unclear_where_it_may_drop() -> None:
+    told = of_rules([is_(port("udp"), 67), is_(NUMBERED, 0), DROP], family="netdev", hook="ingress", dev="p1")
     assert [*Ruleset(told, {}, BRIDGED).unclear(PORTS)] == ["netdev t"]
     assert [*Ruleset(told, {}, {"lab": frozenset({"p2"})}).unclear(PORTS)] == []
+
+
+def test_of_a_bridge_with_many_ports_the_table_is_named_that_drops_at_those_which_are_not_looked_at() -> None:
+    ports = [f"p{each:03}" for each in range(65)]
+    told = of_rules(*([is_(INTO, each), ACCEPT] for each in ports[:-1]), [is_(INTO, ports[-1]), DROP], family="bridge")
+    rules = Ruleset(told, {}, {"lab": frozenset(ports)})
+    assert [*rules.shut(PORTS, Way.IN)] == []
+    assert [*rules.unclear(PORTS)] == ["bridge t"]
+
+
+IN_BRIDGE = {"meta": {"key": "ibrname"}}
+
+
+@pytest.mark.parametrize(
+    ("conditions", "behind"),
+    [
+        ([is_(INTO, "p1")], {"p1"}),
+        ([is_(IN_BRIDGE, "lab"), is_(INTO, "p1")], {"p1"}),
+        ([is_(IN_BRIDGE, "other"), is_(INTO, "p1")], set()),
+        ([is_(INTO, "p1", "!=")], {"p2"}),
+        ([is_({"concat": [INTO, port("udp")]}, {"set": [{"concat": ["p2", 67]}]})], {"p2"}),
+        ([is_(INTO, "p1"), is_(SOURCE, "10.0.0.1")], set()),
+        ([is_(IN_BRIDGE, "lab")], {""}),
+    ],
+)
+def test_what_a_bridge_drops_at_one_port_is_told_of_that_port(
+    conditions: list[dict[str, Any]], behind: set[str]
+) -> None:
+    told = of_rules([*conditions, is_(port("udp"), 67), DROP], family="bridge")
+    found = [*Ruleset(told, {}, BRIDGED).shut(PORTS, Way.IN)]
+    assert {each.behind for each in found} == behind
+    assert {each.port.what for each in found} <= {"DHCP"}
+    by = {f'iifname "{each}" ' if each else "" for each in behind}
+    assert {each.told("").opens for each in found} == {
+        f"nft insert rule bridge t c {each}udp dport 67 accept" for each in by
+    }
+
+
+LENGTH = {"meta": {"key": "length"}}
+IP_LENGTH = {"payload": {"protocol": "ip", "field": "length"}}
+UDP_LENGTH = {"payload": {"protocol": "udp", "field": "length"}}
+ALL_LONG = {"HTTP": 500, "TFTP": 500}
+
+
+@pytest.mark.parametrize(
+    ("rules", "kept_above"),
+    [
+        ([[is_(LENGTH, 500, ">"), DROP]], ALL_LONG),
+        ([[is_(LENGTH, 501, ">="), DROP]], ALL_LONG),
+        ([[is_(IP_LENGTH, 500, ">"), DROP]], ALL_LONG),
+        ([[is_(IP_LENGTH, {"range": [501, 65535]}), DROP]], ALL_LONG),
+        ([[is_(LENGTH, {"range": [0, 500]}, "!="), DROP]], ALL_LONG),
+        ([[is_(LENGTH, 500, "<="), ACCEPT], [DROP]], ALL_LONG),
+        ([[is_(LENGTH, 1400, ">"), DROP], [is_(LENGTH, {"range": [501, 1400]}), DROP]], {"HTTP": 1400, "TFTP": 1400}),
+        ([[is_(UDP_LENGTH, 480, ">"), DROP]], {"TFTP": 500}),
+        ([[is_(LENGTH, 327, ">"), DROP]], dict.fromkeys(("HTTP", "DHCP", "TFTP", "PXE"), 327)),
+        ([[is_(FROM_UDP, 67), is_(LENGTH, 300, ">"), DROP]], {"DHCP": 300}),
+        ([[is_(LENGTH, 0, ">"), DROP]], dict.fromkeys(("HTTP", "DHCP", "TFTP", "PXE"), 0)),
+        ([[is_(LENGTH, 1499, ">"), DROP]], {"HTTP": 1499, "TFTP": 1499}),
+        ([[is_(LENGTH, 1500, ">"), DROP]], {}),
+        ([[is_(LENGTH, 500, "<"), DROP]], {}),
+        ([[is_(LENGTH, {"range": [501, 1500]}), DROP]], {"TFTP": 500}),  # of TCP the rule sees whole trains
+        ([[is_(LENGTH, 500, ">"), is_(TO, "10.0.0.1"), DROP]], {}),
+        ([[is_(LENGTH, 500, ">"), {"limit": {"rate": 1}}, DROP]], {}),
+        ([[is_({"ct": {"key": "state"}}, "established"), ACCEPT], [is_(LENGTH, 500, ">"), DROP]], {"TFTP": 500}),
+    ],
+)
+def test_replies_that_a_rule_keeps_in_by_their_length_are_told_with_what_gets_out(
+    rules: list[list[dict[str, Any]]], kept_above: dict[str, int]
+) -> None:
+    ruleset = Ruleset(of_rules(*rules, hook="output"))
+    assert {each.port.what: each.above for each in ruleset.shut(REPLYING, Way.OUT)} == kept_above
+    assert [*Ruleset(of_rules(*rules)).shut(PORTS, Way.IN)] == [*ruleset.unclear(PORTS)] == []
+
+
+def test_where_what_leaves_a_device_is_counted_the_header_of_its_frame_is_too() -> None:
+    told = of_rules([is_(LENGTH, 514, ">"), DROP], family="netdev", hook="egress", dev="p1")
+    found = [*Ruleset(told, {}, BRIDGED).shut(REPLYING, Way.OUT)]
+    assert [(each.port.what, each.behind, each.above) for each in found] == [("HTTP", "p1", 500), ("TFTP", "p1", 500)]
+
+
+def test_what_is_for_all_of_a_wire_shuts_dhcp_where_no_relay_asks() -> None:
+    direct = [replace(each, direct=True) for each in PORTS]
+    rules = Ruleset(of_rules([is_({"meta": {"key": "pkttype"}}, "broadcast"), DROP]))
+    assert [each.port.what for each in rules.shut(direct, Way.IN)] == ["DHCP"]
+    assert [*rules.shut(PORTS, Way.IN)] == []
 
 
 @pytest.mark.parametrize("name", ["closed", "open", "firewalld"])

@@ -6,6 +6,7 @@ Script and credential are given only to the address that is the machine's they a
 import logging
 import re
 import time
+from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -17,7 +18,8 @@ from aiohttp import web
 
 from tinkbox.boot.dhcp.reporting import Timeline
 from tinkbox.boot.http.credential_ramdisk import credential_ramdisk, has_credential
-from tinkbox.boot.http.file_responses import STUCK_AFTER, Delivery
+from tinkbox.boot.http.download_watch import STUCK_AFTER, Listeners, Traffic, Trouble
+from tinkbox.boot.http.file_responses import Delivery
 from tinkbox.boot.http.kernel_command_line import kernel_arguments, syslog
 from tinkbox.boot.http.loaders import FOLDER, LOADERS, loader_path
 from tinkbox.model.boot import Boot, Plan, Stage, Step, StepError
@@ -40,6 +42,7 @@ OSIE_STEPS: Final[Mapping[str, Step]] = {"vmlinuz": Step.KERNEL, "initramfs": St
 # Of steps that failed, of one machine: a script tries three times, and tells of each.
 REPORTS: Final = Rate(burst=12, a_second=0.1)
 REPORTERS: Final = 4096
+TROUBLES: Final = Rate(burst=8, a_second=1 / 60)  # of downloads to one address, which any host there can break off
 MOVES_TOLD_EVERY: Final = 10.0  # seconds
 _log = logging.getLogger(__name__)
 ARCHITECTURE = re.compile(r"[a-z0-9_]{1,20}\Z")
@@ -114,10 +117,14 @@ class _BootDoor:
         self._folder = folder
         self._monotonic = monotonic
         self._reports = Buckets(REPORTS, REPORTERS)
+        self._troubles = Buckets(TROUBLES, REPORTERS)
+        self._traffic = Traffic()
+        self._newest: OrderedDict[str, object] = OrderedDict()  # what each address asked for last
 
     async def script(self, request: web.Request) -> web.Response:
         mac, plan = self._plan(request)
         if request.method == "GET":
+            self._goes_on(request.remote or "")
             facts: dict[str, Fact] = {**machine_facts(request.query)}
             if plan.local_boot is not None:
                 facts["way"] = plan.local_boot.value
@@ -175,8 +182,39 @@ class _BootDoor:
     ) -> web.StreamResponse:
         peer, began = request.remote or "", self._monotonic()
         delivered = partial(self._delivered, peer, name, path, stage, began)
-        stuck = partial(self._stuck, peer, name, step) if step is not None else lambda: None
-        return Delivery(path, content_type, delivered, self._moving(peer, began), stuck)
+        moves = self._moving(peer, began)
+        if step is None or request.method != "GET":
+            return Delivery(path, content_type, delivered, Listeners(moves=moves))
+        stuck = partial(self._stuck, peer, name, step)
+        trouble = partial(self._trouble, peer, name, step, began, self._goes_on(peer))
+        return Delivery(
+            path, content_type, delivered, Listeners(moves=moves, stuck=stuck, trouble=trouble, traffic=self._traffic)
+        )
+
+    def _goes_on(self, peer: str) -> object:
+        """Note that an address asks for something new; returns what stands for it until the next time."""
+        asked = self._newest[peer] = object()
+        self._newest.move_to_end(peer)
+        if len(self._newest) > REPORTERS:
+            self._newest.popitem(last=False)
+        return asked
+
+    def _trouble(self, peer: str, name: str, step: Step, began: float, asked: object, told: Trouble) -> None:
+        """Note what trouble a download has, unless the machine asked for something since.
+
+        Loaders end one connection to read on in another, and that of a machine that was switched off ends in the middle of its next boot.
+        """
+        now = self._monotonic()
+        if self._newest.get(peer) is not asked or not self._troubles.take(peer, now):
+            return
+        seconds = round(now - began, 3)
+        detail = f"{name}, {told.at} of {told.size} bytes in {seconds:.1f} s over HTTP: {told.what}"
+        facts: dict[str, Fact] = {"step": step.name, "name": name, "what": told.what.name, "bytes": told.at}
+        facts |= {"size": told.size, "seconds": seconds}
+        if told.rate:
+            facts["rate"], detail = told.rate, f"{detail}, {told.rate} bytes a second"
+        _log.warning("%s: %s", peer, detail, extra={"action": "boot.download-trouble"})
+        self._planner.saw_address(peer, Stage.DOWNLOAD_TROUBLE, detail, **facts)
 
     def _stuck(self, peer: str, name: str, step: Step) -> None:
         error = StepError.NOT_TAKEN

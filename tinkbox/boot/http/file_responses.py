@@ -2,17 +2,15 @@
 
 import asyncio
 import os
-import socket
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
-from typing import BinaryIO, Final
+from typing import IO, Any, Final
 
 from aiohttp import hdrs, web
 from aiohttp.abc import AbstractStreamWriter
 
+from tinkbox.boot.http.download_watch import DownloadWatch, Listeners
 from tinkbox.door.file_answers import FileAnswer, entity_tag
-from tinkbox.door.tcp_info import TcpInfo, tcp_info
 
 # RFC 9110 §13 and §14: what makes the answer anything but the whole file.
 _CONDITIONS: Final = (
@@ -24,34 +22,22 @@ _CONDITIONS: Final = (
     hdrs.IF_UNMODIFIED_SINCE,
 )
 
-# Seconds: among a thousand machines, and with a packet lost now and then, the first of a file is there by then.
-STUCK_AFTER: Final = 20.0
-_HEAD: Final = 1200  # bytes: more than the head of an answer, less than a whole packet
 PIECE: Final = 2 << 20  # which a machine among a thousand at one gigabit has within 20 s
 
 
 class Delivery(FileAnswer):
-    """A file, or the part of it that was asked for; `delivered` hears of its end, when that was sent, `moves` that more of it is on its way.
+    """A file, or the part of it that was asked for.
 
-    `stuck` hears that the machine acknowledged nothing but the head of the answer in its first `stuck_after` seconds.
+    `delivered` hears of its end, when the machine acknowledged that, and `listeners` how it goes until then.
     """
 
     def __init__(
-        self,
-        path: Path,
-        content_type: str,
-        delivered: Callable[[], None],
-        moves: Callable[[], None] = lambda: None,
-        stuck: Callable[[], None] = lambda: None,
-        stuck_after: float = STUCK_AFTER,
+        self, path: Path, content_type: str, delivered: Callable[[], None], listeners: Listeners | None = None
     ) -> None:
         super().__init__(path, headers={hdrs.CONTENT_TYPE: content_type})
         self._file = path
         self._delivered = delivered
-        self._moves = moves
-        self._stuck = stuck
-        self._stuck_after = stuck_after
-        self._next_look: asyncio.TimerHandle | None = None
+        self._listeners = listeners or Listeners()
 
     async def send(self, request: web.BaseRequest) -> AbstractStreamWriter | None:
         if request.method == hdrs.METH_GET and not any(each in request.headers for each in _CONDITIONS):
@@ -66,7 +52,7 @@ class Delivery(FileAnswer):
             self._delivered()
         return writer
 
-    async def _send_whole(self, request: web.BaseRequest, file: BinaryIO) -> AbstractStreamWriter | None:
+    async def _send_whole(self, request: web.BaseRequest, file: IO[Any]) -> AbstractStreamWriter | None:
         """What nearly everybody asks for.
 
         The library opens and closes files in threads, which costs two thirds of what sending a kernel of 12 MB does.
@@ -76,45 +62,40 @@ class Delivery(FileAnswer):
         self.last_modified = found.st_mtime
         self.etag = entity_tag(found)
         self.headers[hdrs.ACCEPT_RANGES] = "bytes"
-        writer = await web.StreamResponse.prepare(self, request)
-        sent = 0
-        with self._watched(request.get_extra_info("socket")):
-            while sent < found.st_size:
-                if request.transport is None or request.transport.is_closing():
-                    raise ConnectionResetError("the machine hung up")
-                piece = min(PIECE, found.st_size - sent)
-                if await asyncio.get_running_loop().sendfile(request.transport, file, sent, piece) != piece:
-                    raise ConnectionResetError("the file became shorter")  # so that the machine waits for no more of it
-                sent += piece
-                if sent < found.st_size:
-                    self._moves()
-        await self.write_eof()
+        writer = await self._sendfile(request, file, 0, found.st_size)
         self._delivered()
         return writer
 
-    @contextmanager
-    def _watched(self, connection: socket.socket | None) -> Iterator[None]:
-        """Look again and again what the machine took: on a slow way one piece may last longer than a boot may stand still."""
-        self._look_after(connection, tcp_info(connection), self._stuck)
-        try:
-            yield
-        finally:
-            if self._next_look is not None:
-                self._next_look.cancel()
+    async def _sendfile(self, request: web.BaseRequest, fobj: IO[Any], offset: int, count: int) -> AbstractStreamWriter:
+        """Send the head and so many bytes, and wait until they were taken; the library calls this for parts."""
+        writer = await web.StreamResponse.prepare(self, request)
+        assert writer is not None
+        if request.transport is None:
+            raise ConnectionResetError("the machine hung up")
+        size = os.fstat(fobj.fileno()).st_size
+        with DownloadWatch(request.transport, self._listeners, offset, count, size) as watch:
+            try:
+                await self._send_pieces(request, watch, fobj, offset, count)
+                await watch.until_taken()
+            except OSError as error:
+                watch.broke_off(error)
+                raise
+        await self.write_eof()
+        return writer
 
-    def _look_after(self, connection: socket.socket | None, last: TcpInfo | None, stuck: Callable[[], None]) -> None:
-        loop = asyncio.get_running_loop()
-        self._next_look = loop.call_later(self._stuck_after, self._look, connection, last, stuck)
-
-    def _look(self, connection: socket.socket | None, last: TcpInfo | None, stuck: Callable[[], None]) -> None:
-        now = tcp_info(connection)
-        if now is None or last is None:
-            return
-        if now.taken - last.taken >= _HEAD:
-            self._moves()
-        else:
-            stuck()
-        self._look_after(connection, now, lambda: None)
+    async def _send_pieces(
+        self, request: web.BaseRequest, watch: DownloadWatch, file: IO[Any], offset: int, count: int
+    ) -> None:
+        sent = 0
+        while sent < count:
+            if request.transport is None or request.transport.is_closing():
+                raise ConnectionResetError("the machine hung up")
+            piece = min(PIECE, count - sent)
+            if await _send_piece(request.transport, watch, file, offset + sent, piece) != piece:
+                raise ConnectionResetError("the file became shorter")  # so that the machine waits for no more of it
+            sent += piece
+            if sent < count:
+                self._listeners.moves()
 
     def _reached_the_end(self) -> bool:
         """The whole file, or its last part: what comes in parts, such as to UEFI firmware, is told once."""
@@ -122,3 +103,20 @@ class Delivery(FileAnswer):
             return self.status == web.HTTPOk.status_code
         last, _, size = self.headers[hdrs.CONTENT_RANGE].rpartition("-")[2].partition("/")
         return int(last) + 1 == int(size)
+
+
+async def _send_piece(
+    transport: asyncio.WriteTransport, watch: DownloadWatch, file: IO[Any], offset: int, size: int
+) -> int:
+    """Send so much, and return how much there was.
+
+    A connection that is lost before any of it was sent, the library takes for a file that the kernel cannot send.
+    """
+    loop = asyncio.get_running_loop()
+    plain = transport.get_extra_info("sslcontext") is None
+    try:
+        return await loop.sendfile(transport, file, offset, size, fallback=not plain)
+    except asyncio.SendfileNotAvailableError:
+        if (lost := watch.lost()) is not None:
+            raise lost from None
+        return await loop.sendfile(transport, file, offset, size)

@@ -58,6 +58,7 @@ def short_stages() -> Mapping[str, str]:
         Stage.TPM_DECIDED: "TPM decided",
         Stage.CLOCK: "clock",
         Stage.OSIE_TROUBLE: "OSIE trouble",
+        Stage.DOWNLOAD_TROUBLE: "bad download",
         Stage.ACTION: "action",
         Stage.SYSLOG: "log",
     }

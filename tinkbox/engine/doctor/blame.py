@@ -1,12 +1,12 @@
 """Which of the appliance's own faults keep a machine or a workflow from going on.  Pure.
 
-Rule: a fault is blamed for what it stops where the patient needs that, and for nothing else: not that of an interface behind which
+Rule: a fault is blamed for what it stops where the patient needs that, and for nothing else: not that of an interface, or of a bridge's port, behind which
 the machine is not, not that of a way to other addresses, not that of a file which it does not load, not that of a mirror which has not its image,
 and not one that began when the machine stood still, or was waited for in vain, already.
 """
 
 from collections.abc import Iterator, Mapping
-from datetime import timedelta
+from datetime import datetime, timedelta
 from ipaddress import IPv4Address
 from typing import Final
 
@@ -51,6 +51,7 @@ _NEXT: Final[Mapping[Stage, frozenset[Duty]]] = {
     Stage.SUPPLIED: _ADDRESS | {Duty.HTTP},
     Stage.OWN_BOOT: _ADDRESS | {Duty.HTTP},
     Stage.KERNEL: _FILES,
+    Stage.DOWNLOAD_TROUBLE: _FILES,
     Stage.RAMDISK: _BEGINS,
     Stage.FIRMWARE: _BEGINS,
     Stage.TICKET: _BEGINS,
@@ -70,6 +71,12 @@ def blamed(case: Case, symptom_of: frozenset[Duty]) -> Iterator[Fault]:
     for each in case.faults:
         if each.stops.duties & wanted and _concerns(each.stops, case) and _began_in_time(each.stops, case):
             yield each
+
+
+def mended_at(case: Case) -> datetime | None:
+    """When a fault of the appliance that stopped boots of machines like the patient was found last, of those that are over; None: never."""
+    of_boots = [at for each, at in case.mended if each.stops.duties & BOOTING and _concerns(each.stops, case)]
+    return max(of_boots, default=None)
 
 
 def may_explain(case: Case, rule: str, symptom_of: frozenset[Duty]) -> bool:
@@ -144,6 +151,8 @@ def _concerns(stops: Stops, case: Case) -> bool:
     if Duty.REGISTRY in stops.duties and not _keeps_image(stops, case.work):
         return False
     if stops.interface and not {stops.interface, stops.beside} & _interfaces(case):
+        return False
+    if stops.behind and stops.behind != case.behind:
         return False
     if stops.unheard and not case.is_unheard(stops):
         return False

@@ -225,6 +225,7 @@ BOOTING: Final = REACHING | {Duty.OSIE, Duty.STORE}
 class Stops:
     """The duties that a fault of the appliance stops: for machines on `interface` (or `beside` it) and of `architecture`; empty: for all.
 
+    `behind` limits it to those behind this port of the bridge that the interface is.
     `registry` limits it to images of that host, spelled as repositories have it, `to` to machines with addresses in these networks (where it
     stops DHCP, also to those whose relays have such an address), and `unheard` to machines with these MACs, each with when it asked last without being
     heard.  `since` is None where nobody knows.
@@ -232,6 +233,7 @@ class Stops:
 
     duties: frozenset[Duty]
     interface: str = ""
+    behind: str = ""
     beside: str = ""
     architecture: str = ""
     registry: str = ""
@@ -261,12 +263,13 @@ class Case:
     `question` is the last one to the network for other DHCP servers, also where `rivals` are told of the appliance alone.
     `unnoted` tells of
     unknown machines that were not noted lately for lack of room.  `faults` are those of the appliance that stop duties of it.  `deaf_at` is when it was found last that one
-    of them kept questions for addresses from us.  `conflict` tells whether another host answers at the address that was given back in the
+    of them kept questions for addresses from us.  `mended` are those that are over, each with when it was found last.  `conflict` tells whether another host answers at the address that was given back in the
     machine's name as in use, None where that was not asked or is not known.  `relay_answers` tells whether
     the relay that the machine asks by answers ping, None where that was not asked.  `hosts` are the machines of ours whose MACs and
     addresses, by which they stand there, are among those that other servers, other appliances, holders of our address, claimants, those whom a limit
     holds back and hosts that were refused in its name show.  `tagged` are questions that came in for VLANs, of whichever machines.
-    `static_port` is the static entry that a bridge of the appliance's host has for the machine.
+    `static_port` is the static entry that a bridge of the appliance's host has for the machine, and `behind` that bridge's port behind
+    which it was heard; empty: not known, or no fault makes a difference between ports.
     `static_neighbour` is the machine's address, where the ARP table of that host has another MAC for it permanently, with the interface and this MAC.
     `pushed_at` is when its hardware document was pushed or edited last, since which its boots are counted anew, None where that is not known.
     `barred` is why the machine's hardware document, with all its cards, keeps it from booting for the workflow that waits; empty: it does not.
@@ -311,6 +314,7 @@ class Case:
     lent: Lent | None = None
     near: tuple[Near, ...] = ()
     deaf_at: datetime | None = None
+    mended: tuple[tuple["Fault", datetime], ...] = ()
     relay_answers: bool | None = None
     conflict: bool | None = None
     unnoted: Unnoted | None = None
@@ -319,6 +323,7 @@ class Case:
     hosts: Mapping[str, KnownHost] = field(default_factory=dict)
     tagged: tuple[TaggedQuestion, ...] = ()
     static_port: StaticPort | None = None
+    behind: str = ""
     static_neighbour: tuple[IPv4Address, str, MacAddress] | None = None
     pushed_at: datetime | None = None
     barred: str = ""

@@ -32,6 +32,7 @@ from tinkbox.engine.doctor.rules.appliance import (
 )
 from tinkbox.engine.doctor.rules.boot_step import boot_step_failed, disk_does_not_boot, silent_disk
 from tinkbox.engine.doctor.rules.card import missing_driver, missing_firmware
+from tinkbox.engine.doctor.rules.descriptors import descriptors_low
 from tinkbox.engine.doctor.rules.disk import (
     deleted_early,
     disk_nearly_full,
@@ -40,6 +41,7 @@ from tinkbox.engine.doctor.rules.disk import (
     write_refused,
 )
 from tinkbox.engine.doctor.rules.document import gateway_away, name_server_away, refused_here
+from tinkbox.engine.doctor.rules.download import download_stopped
 from tinkbox.engine.doctor.rules.engine import machine_engine_away, service_gone
 from tinkbox.engine.doctor.rules.firewall import port_shut, port_taken, replies_refused
 from tinkbox.engine.doctor.rules.host import (
@@ -189,6 +191,7 @@ RULES: Sequence[Rule] = (
     Rule("PortUnheard", "packets that this host drops before we get them", port_unheard, of_boot=True),
     Rule("DatabaseGone", "a database whose file was deleted or replaced while it is open", database_gone),
     Rule("DatabaseDamaged", "a database whose pages do not fit together", database_damaged),
+    Rule("DescriptorsLow", "file descriptors of tinkbox's process that are used up", descriptors_low, of_run=True),
     Rule("FileSizeLimited", "a limit on what tinkbox's process writes", file_size_limited, of_run=True),
     Rule("WriteRefused", "writes that are refused", write_refused, of_run=True),
     Rule("OutputNotKept", "an action of which nothing can be kept", output_not_kept, of_work=True),
@@ -241,6 +244,7 @@ RULES: Sequence[Rule] = (
         "DHCP in a machine's name while the machine itself is there",
         asked_in_its_name,
         explains=False,
+        says_least=True,
     ),
     Rule("ScriptRefused", "a boot script that is asked for from another address", script_refused, of_boot=True),
     Rule("NoProgram", "firmware for which there is no boot loader", no_program, of_boot=True),
@@ -283,6 +287,14 @@ RULES: Sequence[Rule] = (
         boot_step_failed,
         of_boot=True,
         symptom_of=frozenset({Duty.HTTP, Duty.OSIE}),
+    ),
+    Rule(
+        "DownloadStopped",
+        "a kernel or ramdisk that came in part over HTTP, or comes slowly",
+        download_stopped,
+        explained_by=frozenset({"WrongNeighbour"}),
+        of_boot=True,
+        symptom_of=frozenset({Duty.HTTP}),
     ),
     Rule("DiskNotFound", "no disk, or none that boots", disk_not_found),
     Rule("DiskDoesNotBoot", "a way to the disk that failed", disk_does_not_boot, of_boot=True),

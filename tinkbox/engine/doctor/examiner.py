@@ -46,7 +46,7 @@ from tinkbox.engine.workflows.journals import LostWork
 from tinkbox.engine.workflows.obstacles import boot_obstacles
 from tinkbox.model import machine_keys
 from tinkbox.model.access import OPERATOR
-from tinkbox.model.boot import FORGEABLE, Stage
+from tinkbox.model.boot import FORGEABLE, OWN_SYSTEM, Stage
 from tinkbox.model.diagnosis import Diagnosis, Gravity, Heard, Rival
 from tinkbox.model.disk_usage import DiskUsage
 from tinkbox.model.errors import Conflict, Invalid, NotFound, Refusal, Unavailable
@@ -57,7 +57,7 @@ from tinkbox.model.leases import GIVES_ADDRESSES, Claimant, Lease, Subnet
 from tinkbox.model.limits import Standing
 from tinkbox.model.sightings import Sighting
 from tinkbox.model.text import counted, machines_named, natural, one_line, quoted, shortened
-from tinkbox.model.vitals import QUESTIONS_BY_MAC, Vitals
+from tinkbox.model.vitals import PACKET_FILTER, QUESTIONS_BY_MAC, Vitals
 from tinkbox.model.workflow import BEGUN, FINAL, State
 
 _log = logging.getLogger(__name__)
@@ -83,6 +83,7 @@ _TROUBLE = frozenset(
         Stage.ADDRESS_KEPT,
         Stage.LOADER_FAILED,
         Stage.OSIE_TROUBLE,
+        Stage.DOWNLOAD_TROUBLE,
         Stage.STEP_FAILED,
         Stage.SCRIPT_REFUSED,
         Stage.TICKET_REFUSED,
@@ -110,6 +111,7 @@ _STAYS = frozenset(
         Stage.DECLINED,
         Stage.ADDRESS_KEPT,
         Stage.OSIE_TROUBLE,
+        Stage.DOWNLOAD_TROUBLE,
         Stage.STEP_FAILED,
         Stage.SCRIPT_REFUSED,
         Stage.TICKET_REFUSED,
@@ -242,6 +244,9 @@ class Examiner:
         self._question: NetworkQuestion | None = None
         self._unoffered: datetime | None = premises.since  # since when no server offered us an address; None: one did
         self._deaf_at: datetime | None = None  # when a fault that kept DHCP from machines was found last
+        self._faults: dict[
+            tuple[str, str], tuple[Fault, datetime]
+        ] = {}  # of late, by their place, each with when it was found last
         # Since when each fault of the appliance is found, by rule and subject; None: perhaps since before the start.
         self._found_since: dict[tuple[str, str], datetime | None] = {}
         self._surveys = Surveys(lambda listens: self._survey(listens=listens))
@@ -408,7 +413,16 @@ class Examiner:
             )
             # Boots that begin again and again never stand still.
             lingers = bool(work.waits) and seen and now - work.created_at > BOOTS_WITHIN and self._is_before_script(mac)
-            if silent or unseen or strays or lingers or self._work.warned(work) or self._cannot_boot(work, osie):
+            at_disk = bool(work.waits) and self._runs_its_own_system(mac, work.created_at)
+            if (
+                silent
+                or unseen
+                or strays
+                or lingers
+                or at_disk
+                or self._work.warned(work)
+                or self._cannot_boot(work, osie)
+            ):
                 found.append(mac)
         return list(dict.fromkeys(found))
 
@@ -430,6 +444,11 @@ class Examiner:
         """Whether a machine boots, and has not come to its boot script."""
         newest = self._machines.timeline.newest(mac)
         return newest is not None and newest.stage in _BEFORE_SCRIPT
+
+    def _runs_its_own_system(self, mac: MacAddress, since: datetime) -> bool:
+        """Whether the newest of a machine, and later than that, is what its disk's system did."""
+        newest = self._machines.timeline.newest(mac)
+        return newest is not None and newest.stage in OWN_SYSTEM and ended_at(newest) >= since
 
     def _seen_since(self, work: Work) -> bool:
         """Whether anything came of the machine since the workflow was made."""
@@ -765,7 +784,14 @@ class Examiner:
         found = self._dated(faults(replace(general, vitals=vitals)))
         if any(Duty.DHCP in each.stops.duties for each in found):
             self._deaf_at = general.now
-        return replace(general, faults=found, deaf_at=self._deaf_at)
+        return replace(general, faults=found, deaf_at=self._deaf_at, mended=self._mended(found, general.now))
+
+    def _mended(self, found: Sequence[Fault], now: datetime) -> tuple[tuple[Fault, datetime], ...]:
+        """The faults that were found of late, and are not `found` now."""
+        recent = {place: each for place, each in self._faults.items() if each[1] > now - RECENT}
+        self._faults = recent | {each.place: (each, now) for each in found}
+        lasting = {each.place for each in found}
+        return tuple(each for place, each in self._faults.items() if place not in lasting)
 
     def _addressed(self) -> tuple[MacAddress, datetime] | None:
         """The machine that was seen last with an address of another server, of late and while no server offered us one, and when."""
@@ -946,9 +972,10 @@ def _namesakes(name: str, others: Sequence[tuple[str, State]]) -> tuple[tuple[st
 
 
 def _uncompared(vitals: Vitals) -> tuple[tuple[str, str], ...]:
-    """That it is not known whether this host drops what a machine asks, with why; empty where it is."""
-    why = vitals.unexamined.get(QUESTIONS_BY_MAC, "")
-    return ((QUESTIONS_BY_MAC, why),) if why else ()
+    """Of what may drop a machine's questions, or our answers, on this host that which was not looked at, each with why."""
+    of_host = vitals.host.unexamined if vitals.host is not None else {}
+    told = {each: vitals.unexamined.get(each, "") for each in (QUESTIONS_BY_MAC, PACKET_FILTER)} | {**of_host}
+    return tuple((what, why) for what, why in told.items() if why)
 
 
 def _unasked(why: str) -> tuple[tuple[str, str], ...]:

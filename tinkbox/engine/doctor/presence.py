@@ -26,6 +26,8 @@ KEPT: Final = 4096
 # Who is looked at every few seconds, and was not for so long, is not silent any more, or over.
 LOOKED_AT_WITHIN: Final = timedelta(seconds=30)
 MOST_BESIDE: Final = 20
+# What one cut keeps silent falls silent at once, but for when each was to ask next.
+TOGETHER_WITHIN: Final = timedelta(seconds=15)
 # A survey of many failed workflows takes no longer than for these addresses, each asked once in a while.
 NEIGHBOURS: Final = 16
 NEIGHBOURS_KEPT: Final = timedelta(minutes=1)
@@ -35,12 +37,13 @@ _Question = Callable[[IPv4Address], Awaitable[bool | None]]
 
 @dataclass(frozen=True, slots=True)
 class _Silent:
-    """A machine that was found silent `at` a time: what it is called, and the relay or the network that it is behind.
+    """A machine that was found silent `at` a time: `since` when, what it is called, and the relay or the network that it is behind.
 
     One that answers ARP is reached, so it tells nothing of the way.
     """
 
     at: datetime
+    since: datetime
     called: str
     behind: str
     reached: bool
@@ -60,7 +63,7 @@ class Presence:
 
     Each takes up to a second, and answers None where nobody can be asked.  `forwards` tells of an own address whether what comes in there for
     others is passed on, and None of every other address.  `static_port` is the static entry that a bridge of this host has for a MAC;
-    None where none has.  `static_neighbour` tells of an address on which interface of this host an entry stands
+    None where none has.  `learned_port` is the port behind which a bridge of this host heard a MAC, empty where none did.  `static_neighbour` tells of an address on which interface of this host an entry stands
     for it that no ARP changes, and the MAC in it; None where none does.  `listening_at` has the addresses at which a port is listened on that was asked for at
     an own address, and None of every other address.
     """
@@ -73,6 +76,7 @@ class Presence:
         ask_relay: Callable[[IPv4Address], Awaitable[bool | None]],
         forwards: Callable[[IPv4Address], bool | None],
         static_port: Callable[[MacAddress], StaticPort | None],
+        learned_port: Callable[[MacAddress], str],
         static_neighbour: Callable[[IPv4Address], tuple[str, MacAddress] | None],
         listening_at: Callable[[IPv4Address, int], frozenset[IPv4Address | IPv6Address] | None],
         clock: Callable[[], datetime],
@@ -80,6 +84,7 @@ class Presence:
         self._ask = ask
         self._forwards = forwards
         self._static_port = static_port
+        self._learned_port = learned_port
         self._static_neighbour = static_neighbour
         self._listening_at = listening_at
         self._ask_anybody = ask_anybody
@@ -96,13 +101,14 @@ class Presence:
         work, mac = case.work, case.mac or (case.work.machine if case.work else None)
         if work is None or mac is None:
             return case
-        if silent_since(work, case.since, case.now) is None:
+        since = silent_since(work, case.since, case.now)
+        if since is None:
             self._silent.pop(mac, None)
             return case
         address = _address(case)
         behind = _behind(case, address)
         answers = await self.answers(mac, address) if address is not None else None
-        self._silent[mac] = _Silent(case.now, work.called or mac, behind, reached=answers is True)
+        self._silent[mac] = _Silent(case.now, since, work.called or mac, behind, reached=answers is True)
         self._silent = {
             each: kept for each, kept in self._silent.items() if timedelta() <= case.now - kept.at < LOOKED_AT_WITHIN
         }
@@ -110,6 +116,7 @@ class Presence:
             kept.called
             for each, kept in self._silent.items()
             if each != mac and behind and kept.behind == behind and not kept.reached
+            if abs(kept.since - since) <= work.polls + TOGETHER_WITHIN
         )
         link = _link(vitals, case, address)
         return replace(case, work=replace(work, answers=answers, silent_beside=tuple(beside[:MOST_BESIDE]), link=link))
@@ -151,8 +158,13 @@ class Presence:
         return replace(case, conflict=found)
 
     def with_bridge(self, case: Case) -> Case:
-        """The case of a machine that stands still and seems to hear nothing, with where this host and its bridges send what is for it."""
+        """The case of a machine that stands still and seems to hear nothing, with where this host and its bridges send what is for it.
+
+        Where a fault of the appliance is one of a bridge's port, also the case of each other machine, with the port behind which it is.
+        """
         mac = case.mac
+        if mac is not None and any(each.stops.behind for each in case.faults):
+            case = replace(case, behind=self._learned_port(mac))
         unheard = hears_nothing(case)
         if mac is None or not (unheard or misses_transfers(case)):
             return case

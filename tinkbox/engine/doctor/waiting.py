@@ -7,7 +7,7 @@ from typing import Final
 from tinkbox.engine.doctor.case import AwaitedService
 from tinkbox.engine.machines.machines import MachineStatus
 from tinkbox.model.hardware import called, mac_of
-from tinkbox.model.text import one_line, shortened
+from tinkbox.model.text import one_line, quoted, shortened
 
 # A worker asks once within a poll; one that asked lately waits for work.
 IN_TOUCH: Final = timedelta(seconds=60)
@@ -91,7 +91,8 @@ def _whereabouts(now: datetime, created_at: datetime, machine: MachineStatus | N
 
 
 def _service(service: AwaitedService) -> str:
-    told = f" ({shortened(one_line(service.message, 2 * LONGEST_MESSAGE), LONGEST_MESSAGE)})" if service.message else ""
+    said = shortened(one_line(service.message, 2 * LONGEST_MESSAGE), LONGEST_MESSAGE)
+    told = f", as its host says: {quoted(said)}" if said else ""
     if service.begun_at is None:
         return f"service {service.name}, which {service.host} has not begun"
     return f"service {service.name} on {service.host}, which is {service.phase}{told}"

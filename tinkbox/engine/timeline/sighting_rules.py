@@ -44,6 +44,7 @@ _ROUNDS = (
     Stage.STILL_THERE,
     Stage.CLOCK,
     Stage.OSIE_TROUBLE,
+    Stage.DOWNLOAD_TROUBLE,
     Stage.DISK_BOOTED,
 )
 # What only repeats says the same of these: two machines with one MAC are told apart by them, and what was sent to all from what was sent to one alone.

@@ -32,6 +32,7 @@ PATIENCE: Final[Mapping[Stage, float]] = {
     Stage.SESSION: 60.0,
     Stage.CLOCK: 120.0,
     Stage.OSIE_TROUBLE: 60.0,
+    Stage.DOWNLOAD_TROUBLE: 60.0,
     Stage.REFUSED: 20.0,
     Stage.DECLINED: 20.0,
     Stage.OTHER_SERVER: 30.0,
@@ -89,6 +90,7 @@ LOOK_AT: Final[Mapping[Stage, str]] = {
     Stage.SESSION: _WORKER,
     Stage.CLOCK: _WORKER,
     Stage.OSIE_TROUBLE: _WORKER,
+    Stage.DOWNLOAD_TROUBLE: "How far it came stands beside it; `tinkbox doctor MACHINE` says what to do.",
     Stage.REFUSED: "It wanted an address that it may not have here, was told so, and did not ask again: boot it once more.",
     Stage.DECLINED: "Another host uses its address: find that host (`ip neigh`), or give the machine another address.",
     Stage.OTHER_SERVER: "It took the offer of another server: `tinkbox doctor MACHINE` names that, and says what to do. If it is "

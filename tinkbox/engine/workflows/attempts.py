@@ -180,6 +180,7 @@ class Attempts:
             return offer, woken + more, same and attempt.state is State.RUNNING
 
         offer, woken, goes_on = await self._store.write(use_case)
+        self.engine_is_away(worker, 0)  # whether it still is, the next attempt tells
         if goes_on:
             # From one action that ran to the next: nothing is different of any machine.
             wake(self._wakeups, woken)

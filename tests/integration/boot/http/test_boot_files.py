@@ -2,6 +2,8 @@
 
 import asyncio
 import json
+import logging
+import socket
 import time
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -12,7 +14,7 @@ from aiohttp import web
 from aiohttp.test_utils import TestServer
 
 from tests.integration.engine.appliance import Appliance, appliance
-from tinkbox.boot.http.boot_files import BootFolder, routes
+from tinkbox.boot.http.boot_files import TROUBLES, BootFolder, routes
 from tinkbox.door.problems import refusals_become_problems
 from tinkbox.engine.boot.booting import Booting
 from tinkbox.engine.boot.leases import Leases
@@ -20,6 +22,7 @@ from tinkbox.engine.machines.boot_plan import MAX_BOOTS
 from tinkbox.model.boot import Plan, Stage
 from tinkbox.model.documents.hardware import parse_hardware
 from tinkbox.model.hardware import MacAddress
+from tinkbox.model.sightings import Sighting
 from tinkbox.wire.messages.worker import Credential
 
 HARDWARE = {
@@ -54,6 +57,34 @@ async def box(tmp_path: Path) -> AsyncIterator[Appliance]:
         await made.templates.create("hello", TEMPLATE)
         await made.workflows.create("hello", {"device_1": "08:00:27:00:00:01"})
         yield made
+
+
+class Warned(logging.Handler):
+    """Waits for what the door logs of downloads."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._told = 0
+        self._again = asyncio.Event()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if getattr(record, "action", "") == "boot.download-trouble":
+            self._told += 1
+            self._again.set()
+
+    async def times(self, number: int) -> None:
+        async with asyncio.timeout(60):
+            while self._told < number:
+                self._again.clear()
+                await self._again.wait()
+
+
+@pytest.fixture
+async def warned() -> AsyncIterator[Warned]:
+    handler, logger = Warned(), logging.getLogger("tinkbox.boot.http.boot_files")
+    logger.addHandler(handler)
+    yield handler
+    logger.removeHandler(handler)
 
 
 @pytest.fixture
@@ -113,8 +144,10 @@ async def test_another_address_gets_neither_whatever_it_claims(url: str, path: s
 async def test_a_machine_is_seen_at_the_address_it_fetches_from(box: Appliance, url: str) -> None:
     await curl("--interface", OTHER, url + "/boot/osie/x86_64/vmlinuz")
     assert (await box.machines.get("lab-1")).stage is None
-    status, kernel = await curl("--interface", OWN, url + "/boot/osie/x86_64/vmlinuz")
-    assert (status, kernel) == (200, KERNEL)
+    # By one connection: the second is answered when the first was noted.
+    twice = [url + "/boot/osie/x86_64/vmlinuz"] * 2
+    status, kernel = await curl("--interface", OWN, *twice)
+    assert (status, kernel) == (200200, KERNEL * 2)
     stage = (await box.machines.get("lab-1")).stage
     assert stage is not None
     assert stage.value == "fetched the kernel"
@@ -129,6 +162,50 @@ async def test_step_that_failed_is_noted_of_the_machine_at_its_own_address_alone
     (seen,) = await box.machines.timeline.of(MAC)
     assert (seen.stage, seen.facts["count"]) == (Stage.STEP_FAILED, 3)
     assert seen.detail == "it could not load the kernel: not found (http://ipxe.org/2d0c613b)"
+
+
+def hang_up(url: str, address: str, *, reading: int = 100_000) -> None:
+    """Ask for the kernel from this address, take a part of it, and hang up."""
+    host, port = url.removeprefix("http://").split(":")
+    with socket.socket() as client:
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 32 << 10)
+        client.bind((address, 0))
+        client.connect((host, int(port)))
+        client.sendall(b"GET /boot/osie/x86_64/vmlinuz HTTP/1.1\r\nHost: x\r\n\r\n")
+        while reading > 0:
+            reading -= len(client.recv(reading))
+
+
+async def troubles(box: Appliance) -> list[Sighting]:
+    return [each for each in await box.machines.timeline.of(MAC) if each.stage is Stage.DOWNLOAD_TROUBLE]
+
+
+async def test_download_that_breaks_off_is_noted_of_the_machine_at_that_address_with_what_it_took(
+    box: Appliance, url: str, warned: Warned
+) -> None:
+    await asyncio.to_thread(hang_up, url, OTHER)
+    await warned.times(1)
+    assert await troubles(box) == []
+    await asyncio.to_thread(hang_up, url, OWN)
+    await warned.times(2)
+    (seen,) = await troubles(box)
+    assert (seen.facts["what"], seen.facts["step"], seen.facts["size"]) == ("HUNG_UP", "KERNEL", len(KERNEL))
+    assert 99_000 < int(seen.facts["bytes"]) < len(KERNEL) - 1
+    assert seen.detail.endswith(" s over HTTP: the machine ended the connection")
+
+
+async def test_address_that_breaks_off_again_and_again_takes_few_lines_and_none_from_its_boot(
+    box: Appliance, url: str, warned: Warned
+) -> None:
+    for _ in range(3):
+        assert (await curl("--interface", OWN, f"{url}{FAILED}?step=kernel&error=2d0c613b"))[0] == 200
+    for number in range(1, 13):
+        await asyncio.to_thread(hang_up, url, OWN)
+        if number <= TROUBLES.burst:
+            await warned.times(number)
+    assert sum(int(each.facts.get("count", 1)) for each in await troubles(box)) == TROUBLES.burst
+    (failed,) = [each for each in await box.machines.timeline.of(MAC) if each.stage is Stage.STEP_FAILED]
+    assert failed.facts["count"] == 3
 
 
 async def test_an_interrupted_download_goes_on_where_it_stopped(url: str, tmp_path: Path) -> None:

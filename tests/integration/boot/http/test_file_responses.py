@@ -15,11 +15,13 @@ SERVER = """
 import sys
 from pathlib import Path
 from aiohttp import web
+from tinkbox.boot.http.download_watch import Listeners
 from tinkbox.boot.http.file_responses import Delivery
 path, patience, moves = Path(sys.argv[1]), float(sys.argv[2]), sys.argv[3]
 say = lambda word: print(word, flush=True)
 async def kernel(request):
-    return Delivery(path, "application/octet-stream", lambda: say("delivered"), stuck=lambda: say("stuck"), stuck_after=patience, moves=lambda: moves and say(moves))
+    told = Listeners(moves=lambda: moves and say(moves), stuck=lambda: say("stuck"), trouble=lambda told: say(told.what.name), look_every=patience)
+    return Delivery(path, "application/octet-stream", lambda: say("delivered"), told)
 application = web.Application()
 application.router.add_get("/vmlinuz", kernel)
 web.run_app(application, host="172.30.0.1", port=80, print=lambda _: say("ready"))

@@ -404,7 +404,7 @@ async def test_the_trouble_of_an_osie_is_noted_until_its_worker_is_in_touch(mach
     assert newest.stage is Stage.WORKER
 
 
-@pytest.mark.parametrize("stage", [Stage.KERNEL, Stage.RAMDISK, Stage.CLOCK])
+@pytest.mark.parametrize("stage", [Stage.KERNEL, Stage.RAMDISK, Stage.CLOCK, Stage.DOWNLOAD_TROUBLE])
 async def test_what_another_host_fetches_at_the_address_of_a_machine_is_noted_as_that(
     machines: Appliance, lab: Lender, stage: Stage
 ) -> None:

@@ -26,13 +26,14 @@ from tinkbox.model.documents.hardware import parse_hardware
 from tinkbox.model.errors import Conflict, Invalid, NotFound, Refusal, TooMany, Unavailable
 from tinkbox.model.firmware_traits import FirmwareTraits
 from tinkbox.model.hardware import MacAddress
+from tinkbox.model.host_vitals import HostVitals
 from tinkbox.model.inventory import Inventory
 from tinkbox.model.journal import Entry
 from tinkbox.model.journal import Seen as JournalSeen
 from tinkbox.model.leases import Subnet
 from tinkbox.model.limits import EXAMINATIONS, Ledger
 from tinkbox.model.sightings import Sighting
-from tinkbox.model.vitals import QUESTIONS_BY_MAC, Attachment, TaggedQuestion, Unheard, Vitals
+from tinkbox.model.vitals import PACKET_FILTER, QUESTIONS_BY_MAC, Attachment, TaggedQuestion, Unheard, Vitals
 from tinkbox.wire.messages.journal import History
 from tinkbox.wire.syslog import Message, Severity
 
@@ -603,6 +604,17 @@ async def test_rounds_find_machines_that_are_waited_for_and_get_nowhere(world: W
     assert (rule, mac(1)) in [(each.rule, each.machine) for each in await examiner.round()]
 
 
+async def test_a_machine_that_boots_its_disk_while_a_workflow_waits_is_told_in_a_round(world: World) -> None:
+    box, _ = world.box, await world.box.machine(1)
+    box.machines.progress.saw(mac(1), Stage.DISK_BOOTED, "172.30.0.21")
+    box.clock.forward(1)
+    await box.workflow()
+    assert await world.examiner.round() == (), "somebody may be on the way to switch it on"
+    box.clock.forward(20)
+    box.machines.progress.saw(mac(1), Stage.DISK_BOOTED, "172.30.0.21")
+    assert [(each.rule, each.machine) for each in await world.examiner.round()] == [("RunsItsOwnSystem", mac(1))]
+
+
 def unheard_of(machine: MacAddress, at: datetime) -> Unheard:
     return Unheard(interface="eth1", port=67, frames=3, since=at, until=at, macs={machine: at}, others_at=at)
 
@@ -618,6 +630,28 @@ async def test_an_unknown_machine_that_loads_ipxe_again_and_again_is_told_in_a_r
     assert [(each.rule, each.machine) for each in await examiner.round()] == [("BootLoop", STRANGER)]
     box.machines.progress.saw(STRANGER, Stage.DISCOVERY)
     assert await examiner.round() == ()
+
+
+async def test_boots_that_ended_while_our_own_interface_was_down_are_not_counted_when_it_is_up(world: World) -> None:
+    box, _ = world.box, await world.box.machine(1)
+    await box.workflow()
+    world.premises = replace(world.premises, subnets=(Subnet(network=IPv4Network("172.30.0.0/24"), interface="eth1"),))
+    examiner = world.examiner
+
+    async def boots(times: int) -> list[str]:
+        for _ in range(times):
+            world.asks(mac(1))
+            box.clock.forward(7)
+            box.machines.progress.saw(mac(1), Stage.LOADER, "ipxe.efi", name="ipxe.efi")
+            box.clock.forward(53)
+        return [each.rule for each in (await examiner.examine(mac(1))).diagnoses]
+
+    down = Attachment(interface="eth1", address=world.premises.address, present=True)
+    world.measured = Vitals(at=box.clock(), attachments=(down,))
+    assert "BootLoop" in await boots(4), "behind the fault that causes it"
+    world.measured = Vitals(at=box.clock())
+    assert "BootLoop" not in await boots(2)
+    assert "BootLoop" in await boots(2)
 
 
 async def test_a_machine_whose_packets_are_dropped_is_named_and_is_no_trouble_of_another_one(world: World) -> None:
@@ -738,15 +772,19 @@ async def test_rounds_count_all_unknown_machines_as_an_examination_does_for_a_da
     assert len(anew) == 6
 
 
-async def test_questions_by_mac_that_cannot_be_compared_are_named_as_not_examined(world: World) -> None:
+@pytest.mark.parametrize("what", [QUESTIONS_BY_MAC, PACKET_FILTER, "the tc filters on lab"])
+async def test_what_may_drop_packets_here_and_was_not_looked_at_is_named_of_machines_and_workflows_too(
+    world: World, what: str
+) -> None:
     await world.box.machine(1)
     flow = await world.box.workflow()
-    why = "more came in on lab than could be compared"
-    for unexamined in ({}, {QUESTIONS_BY_MAC: why}):
-        world.measured = replace(world.measured, unexamined=unexamined)
+    why = "tinkbox does not understand it"
+    for unexamined in ({}, {what: why}):
+        host = HostVitals(unexamined={each: why for each in unexamined if "tc" in each})
+        world.measured = replace(world.measured, unexamined=unexamined, host=host)
         for each in (
             await world.examiner.examine(),
             await world.examiner.examine("machine-1"),
             await world.examiner.examine_workflow(flow),
         ):
-            assert ((QUESTIONS_BY_MAC, why) in each.unexamined) is bool(unexamined)
+            assert each.unexamined.count((what, why)) == len(unexamined)

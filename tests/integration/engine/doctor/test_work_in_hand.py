@@ -425,7 +425,9 @@ async def test_a_service_with_trouble_is_told_in_a_round(world: World) -> None:
     await box.services.observed(APPLIANCE, (standing,))
     found: list[Diagnosis] = [*await world.examiner.round()]
     assert [(each.rule, each.gravity, each.subject) for each in found] == [("ServiceNotReady", Gravity.SUSPECT, "db")]
-    assert "service db on the appliance, which is STARTING (no image db here)" in await waits(world, flow)
+    assert "service db on the appliance, which is STARTING, as its host says: 'no image db here'" in await waits(
+        world, flow
+    )
 
 
 async def test_the_remedy_of_a_failed_service_has_the_command_for_its_output(world: World) -> None:
@@ -516,7 +518,7 @@ async def test_the_engine_of_a_machine_that_is_away_is_told_until_it_answers(wor
     box.attempts.engine_is_away(worker, 10)
     (found,) = await world.examiner.round()
     assert (found.rule, found.workflow, found.machine) == ("MachineEngineAway", flow, mac(1))
-    assert "does not answer for 0:10 while 'hello world/hello_world' runs" in found.cause
+    assert "does not answer for 0:10, and 'hello world/hello_world' needs it" in found.cause
     box.attempts.engine_is_away(worker, 0)
     assert await world.examiner.round() == ()
 
@@ -529,7 +531,10 @@ async def test_a_failed_workflow_that_another_one_followed_is_not_advised_to_be_
     assert offer is not None
     await box.report(worker, offer, State.FAILED, reason="NonZeroExit", message="exit code 3")
     (failed,) = (await world.examiner.examine_workflow(flow)).diagnoses
-    assert f"`tinkbox workflow retry {flow[:8]}` resumes at this action." in failed.remedy
+    assert (
+        f"`tinkbox workflow retry {flow[:8]}` resumes at this action, with the text that the template had."
+        in failed.remedy
+    )
     following = await box.workflow()
     (failed,) = (await world.examiner.examine_workflow(flow)).diagnoses
     assert "workflow retry" not in failed.remedy

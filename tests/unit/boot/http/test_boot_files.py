@@ -427,8 +427,34 @@ async def test_a_machine_that_hangs_up_has_not_got_it(door: Door, lab: Lab, tmp_
     answer = await door.get("/boot/osie/x86_64/initramfs")
     await answer.content.readexactly(1 << 20)
     answer.close()
+    assert await lab.stages(1) == [Stage.DOWNLOAD_TROUBLE]
     assert (await door.get("/boot/osie/x86_64/vmlinuz")).status == 200
     assert await lab.stages(1) == [Stage.KERNEL]
+    facts = lab.facts[0]
+    assert {**facts, "bytes": 0, "seconds": 0} == {
+        "step": "RAMDISK",
+        "name": "initramfs",
+        "what": "HUNG_UP",
+        "bytes": 0,
+        "size": 256 << 20,
+        "seconds": 0,
+    }
+    assert 1 << 20 <= int(facts["bytes"]) < 256 << 20
+
+
+@pytest.mark.parametrize("path", [SCRIPT, "/boot/osie/x86_64/vmlinuz"])
+async def test_machine_that_goes_on_with_something_else_has_no_trouble(
+    door: Door, lab: Lab, tmp_path: Path, path: str
+) -> None:
+    """As GRUB does, which reads on in another connection, or a machine that was switched off and boots anew."""
+    with (tmp_path / "osie" / "x86_64" / "initramfs").open("wb") as file:
+        file.truncate(256 << 20)
+    answer = await door.get("/boot/osie/x86_64/initramfs")
+    await answer.content.readexactly(1 << 20)
+    await (await door.get(path)).read()
+    answer.close()
+    await (await door.get("/boot/osie/x86_64/vmlinuz")).read()
+    assert Stage.DOWNLOAD_TROUBLE not in await lab.stages(2)
 
 
 async def test_a_part_of_the_kernel_can_be_had_and_is_no_stage(door: Door, lab: Lab) -> None:

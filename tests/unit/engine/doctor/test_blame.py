@@ -21,6 +21,7 @@ from tests.unit.engine.boot_story import (
     seen,
 )
 from tests.unit.engine.doctor.rules.test_silence import WORK
+from tests.unit.engine.presences import presence_where
 from tinkbox.engine.doctor.case import ON_APPLIANCE, AwaitedService, Case, Work
 from tinkbox.engine.doctor.doctor import diagnose, faults, first_line, work_rules
 from tinkbox.model.boot import Asker, Silence, Stage, Step, StepError
@@ -124,6 +125,18 @@ def test_a_loop_is_told_behind_the_fault_that_causes_it_with_how_it_goes_on() ->
     found = beside(vitals(damaged_osie=(KERNEL,)), *vain, after=0)
     assert rules(found) == ["OsieDamaged", "BootLoop"]
     assert first_line(found) is found[0]
+
+
+def test_boots_that_ended_by_a_fault_of_the_appliance_that_is_over_are_none_of_a_loop() -> None:
+    vain = [
+        each for begin in (0, 60, 120) for each in (asked(begin), *answered(begin + 1), seen(begin + 7, Stage.SCRIPT))
+    ] + [asked(180)]
+    (fault,) = faults(appliance(vitals=vitals(damaged_osie=(KERNEL,))))
+    told = {after: ((fault, BEGIN + timedelta(seconds=after)),) for after in (-1, 90)}
+    assert rules(beside(vitals(), *vain, after=0, mended=told[90])) == []
+    assert rules(beside(vitals(), *vain, after=0, mended=told[-1])) == ["BootLoop"]
+    elsewhere = replace(fault, stops=replace(fault.stops, architecture="aarch64"))
+    assert rules(beside(vitals(), *vain, after=0, mended=((elsewhere, told[90][0][1]),))) == ["BootLoop"]
 
 
 def test_an_address_that_this_host_has_itself_is_told_before_a_loop_of_its_machine() -> None:
@@ -330,6 +343,35 @@ def test_a_machine_that_was_heard_when_others_were_not_has_another_trouble() -> 
             (SENT, ["SilentOsie"]),
         ):
             assert rules(beside(vitals(unheard=(unheard,)), *sightings)) == told
+
+
+@pytest.mark.parametrize(
+    ("symptom", "sightings"),
+    [
+        ("TransferStopped", [asked(0), *answered(1), failed(30, "silence", 0)]),
+        (
+            "BootStepFailed",
+            [*SCRIPTED, seen(200, Stage.STEP_FAILED, step=Step.KERNEL.name, error=StepError.TIMED_OUT.name)],
+        ),
+    ],
+)
+def test_a_rule_that_keeps_long_packets_in_is_told_in_the_place_of_what_stopped(
+    symptom: str, sightings: list[Sighting]
+) -> None:
+    long = [
+        ShutPort(interface="eth1", port=port, protocol=protocol, why="length > 500 drop", asked=what, above=500)
+        for port, protocol, what in ((80, "tcp", "HTTP"), (69, "udp", "TFTP"))
+    ]
+    assert rules(beside(vitals(attachments=(UP,)), *sightings)) == [symptom]
+    (found,) = beside(vitals(attachments=(UP,), shut_replies=(*long,)), *sightings)
+    assert (found.rule, found.gravity) == ("RepliesRefused", Gravity.FAULT)
+    assert "packets of more than 500 bytes" in found.cause
+    at_a_port = vitals(attachments=(UP,), shut_replies=tuple(replace(each, behind="p2") for each in long))
+    assert rules(beside(at_a_port, *sightings)) == [symptom], "the machine may be behind another one"
+    assert rules(beside(at_a_port, *sightings, behind="p1")) == [symptom]
+    heard = presence_where(learned_port=lambda mac: "p2" if mac == MAC else "", clock=lambda: BEGIN)
+    machine = replace(case(*sightings, after=300), faults=faults(appliance(vitals=at_a_port)))
+    assert rules(diagnose(heard.with_bridge(machine))) == ["RepliesRefused"]
 
 
 def test_what_concerns_one_address_or_one_network_is_blamed_there_alone() -> None:

@@ -74,7 +74,7 @@ def test_a_machine_without_a_name_is_told_by_its_mac() -> None:
 
 def test_services_are_told_before_a_machine_that_is_not_there_and_without_one_that_is() -> None:
     other = AwaitedService(name="tftp", host="node9", phase="PENDING")
-    service = "service db on the appliance, which is STARTING (fetching image)"
+    service = "service db on the appliance, which is STARTING, as its host says: 'fetching image'"
     there = replace(NODE, last_contact=NOW)
     assert waits_for(NOW, CREATED, there, services=[DB]) == service
     assert waits_for(NOW, CREATED, NODE, services=[DB, other]) == (

@@ -171,7 +171,8 @@ def port_unheard(case: Case) -> Iterator[Finding]:
     vitals = case.vitals
     if vitals is None:
         return
-    explained = {(each.interface, each.port) for each in vitals.shut_ports if each.protocol == "udp"}
+    shut = [each for each in vitals.shut_ports if each.protocol == "udp" and not each.behind]
+    explained = {(each.interface, each.port) for each in shut}
     ports = {each.interface for each in _attachments(case) if each.master}  # InterfaceIsPort
     changed = vitals.filters_changed_at
     for each in vitals.unheard:

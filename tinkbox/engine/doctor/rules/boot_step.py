@@ -7,7 +7,7 @@ from typing import Final
 from tinkbox.engine.doctor.case import FETCHED_BY_HTTP, Case, Finding, line, moment, of, text
 from tinkbox.engine.machines.firmware_rules import BACK_WITHIN, SIGNED
 from tinkbox.engine.timeline.sighting_rules import ended_at
-from tinkbox.model.boot import INSTALLED, Stage, Step, StepError
+from tinkbox.model.boot import OWN_SYSTEM, Stage, Step, StepError
 from tinkbox.model.diagnosis import Gravity
 from tinkbox.model.documents.field_names import spelled
 from tinkbox.model.sightings import Sighting
@@ -15,29 +15,29 @@ from tinkbox.model.sightings import Sighting
 # From the moment that a machine is told to boot its disk until its system asks for an address: slow servers check their
 # memory and their controllers once more.
 DISK_BOOTS_WITHIN: Final = timedelta(seconds=180)
-_OWN_SYSTEM: Final = (Stage.DISK_BOOTED, *INSTALLED)
 _WORKED: Final = (Stage.WORKER, Stage.ACTION)
 _RUNS_OSIE: Final = (*_WORKED, Stage.CLOCK, Stage.SESSION, Stage.INVENTORY)
-_RUNS: Final = (*_OWN_SYSTEM, *_RUNS_OSIE)
+RUNS: Final = (*OWN_SYSTEM, *_RUNS_OSIE)
 _SENT: Final = (Stage.TICKET, *_RUNS_OSIE)
 _SUPPLIED: Final = (Stage.KERNEL, Stage.RAMDISK, *_SENT)
 # What shows that a step was passed after all.
-_PASSED: Final[Mapping[Step, tuple[Stage, ...]]] = {
+PASSED: Final[Mapping[Step, tuple[Stage, ...]]] = {
     Step.KERNEL: (Stage.RAMDISK, Stage.FIRMWARE, *_SENT),
     Step.RAMDISK: (Stage.FIRMWARE, *_SENT),
     Step.FIRMWARE: _SENT,
     Step.CREDENTIAL: _RUNS_OSIE,
     Step.BOOT: _RUNS_OSIE,
     Step.SCRIPT: _SUPPLIED,
-    Step.DISK: _RUNS,
-    Step.LOADER: _RUNS,
+    Step.DISK: RUNS,
+    Step.LOADER: RUNS,
 }
 # What was sent after all, though nothing of it was acknowledged for long.
-_TAKEN: Final[Mapping[Step, tuple[Stage, ...]]] = {
+TAKEN: Final[Mapping[Step, tuple[Stage, ...]]] = {
     Step.KERNEL: (Stage.KERNEL,),
     Step.RAMDISK: (Stage.RAMDISK,),
     Step.FIRMWARE: (Stage.FIRMWARE,),
 }
+_MOST_SHOWN: Final = 3
 _TO_DISK: Final = (Step.DISK, Step.LOADER)
 _OF_THE_OSIE: Final = (Step.KERNEL, Step.RAMDISK, Step.FIRMWARE)
 _NETWORK: Final = (
@@ -81,7 +81,7 @@ def boot_step_failed(case: Case) -> Iterator[Finding]:
             yield Finding(
                 gravity=Gravity.FAULT,
                 cause=f"The machine could not {step}: {error}.",
-                evidence=(line(seen), *_often(seen), *case.asked_again),
+                evidence=(*_how_far(case, seen, step), line(seen), *_often(seen), *case.asked_again),
                 remedy=_remedy(case, step, error),
             )
 
@@ -98,7 +98,7 @@ def disk_does_not_boot(case: Case) -> Iterator[Finding]:
                 evidence=(*map(line, told[-1:]), line(seen), *case.asked_again),
                 remedy="See whether the workflow wrote a boot loader for this firmware (BIOS or UEFI) to the disk that boots, and "
                 "whether that disk comes first among the disks. Another way to the disk is tried at its next boot by itself. To install "
-                "it anew: `tinkbox workflow create`.",
+                "it anew: `tinkbox install IMAGE MACHINE`, or a new workflow of your template (`tinkbox workflow create --help`).",
             )
 
 
@@ -135,18 +135,25 @@ def _failed(case: Case) -> Iterator[tuple[Sighting, Step, StepError]]:
         since = recent[recent.index(seen) + 1 :]
         # Where it was sent to its disk and came back, that says more.
         came_back = step in _TO_DISK and seen not in case.last and since[0].at - seen.at <= BACK_WITHIN
-        taken = _TAKEN.get(step, ()) if error is StepError.NOT_TAKEN else ()
-        if not of(since, *_PASSED[step], *taken) and not came_back and not _booted_since(since):
+        taken = TAKEN.get(step, ()) if error is StepError.NOT_TAKEN else ()
+        if not of(since, *PASSED[step], *taken) and not came_back and not booted_since(since):
             yield seen, step, error
 
 
-def _booted_since(since: Sequence[Sighting]) -> bool:
+def booted_since(since: Sequence[Sighting]) -> bool:
     """Whether it was told anew what to boot, and a system asked for an address behind that.
 
     One that asks without that is the disk's, which firmware boots where the network fails, or another host in its name.
     """
     told = next((number for number, each in enumerate(since) if each.stage in FETCHED_BY_HTTP), len(since))
-    return bool(of(since[told:], *_OWN_SYSTEM))
+    return bool(of(since[told:], *OWN_SYSTEM))
+
+
+def _how_far(case: Case, failed: Sighting, step: Step) -> list[str]:
+    """How far the downloads of what could not be loaded came in that boot, as evidence."""
+    boot = next(each for each in case.boots if failed in each)
+    before = of(boot[: boot.index(failed)], Stage.DOWNLOAD_TROUBLE)
+    return [line(each) for each in before if text(each, "step") == step.name][-_MOST_SHOWN:]
 
 
 def _untold(case: Case) -> str:
@@ -193,7 +200,7 @@ def _told_first(case: Case) -> Sighting | None:
     """When the machine was told to boot its disk, and was not heard of since, if it has worked on a workflow shortly before."""
     if not (case.installed or case.left):
         return None
-    known = [each for each in case.sightings if each.stage in (*_OWN_SYSTEM, *_WORKED, Stage.LOCAL_DISK)]
+    known = [each for each in case.sightings if each.stage in (*OWN_SYSTEM, *_WORKED, Stage.LOCAL_DISK)]
     last = case.sightings[-1] if case.sightings else None
     if last is None or last.stage is not Stage.LOCAL_DISK:
         return None

@@ -9,7 +9,7 @@ from tinkbox.engine.doctor.rules.silence import WORKING, lasted, silent_since
 from tinkbox.model.command_lines import not_ours, service_key
 from tinkbox.model.diagnosis import Gravity
 from tinkbox.model.engine_trouble import EngineFault, EngineTrouble
-from tinkbox.model.reasons import Reason, hint, in_a_sentence
+from tinkbox.model.reasons import Giver, Reason, hint, in_a_sentence, known
 from tinkbox.model.services import Phase
 from tinkbox.model.text import one_line, quoted, shortened
 from tinkbox.model.workflow import FINAL, State
@@ -28,10 +28,11 @@ def machine_engine_away(case: Case) -> Iterator[Finding]:
     away = case.now - work.engine_away
     if away < _RESTARTS_WITHIN or silent_since(work, case.since, case.now) is not None:
         return
-    key, ends = work.id[:8], "The action ends when its time is over"
+    key = work.id[:8]
+    ends = "The action ends when its time is over, or after half a minute where it has not begun"
     yield Finding(
         gravity=Gravity.FAULT,
-        cause=f"The Docker engine on the machine does not answer for {lasted(away)} while {work.action} runs.",
+        cause=f"The Docker engine on the machine does not answer for {lasted(away)}, and {work.action} needs it.",
         evidence=(
             f"{moment(work.engine_away)} the engine did not answer its worker, and does not since",
             *([f"{moment(work.contact)} the worker was heard of last, and said so"] if work.contact else []),
@@ -41,7 +42,8 @@ def machine_engine_away(case: Case) -> Iterator[Finding]:
                 else []
             ),
         ),
-        remedy="Start the engine on the machine: `systemctl restart docker` there; the worker goes on by itself when it answers. "
+        remedy="Start the engine on the machine: `systemctl restart docker` there; the worker goes on by itself when it answers, and an action whose container ended "
+        "with the engine fails as EngineRestarted. "
         f"In the OSIE look at the machine's console for why it ended, mostly memory. {ends}; to end it now: `tinkbox workflow "
         f"cancel {key}`, boot the machine again, then `tinkbox workflow retry {key}`, if that is safe.",
     )
@@ -54,15 +56,21 @@ def service_gone(case: Case) -> Iterator[Finding]:
         return
     for each in work.gone:
         away = each.reason == Reason.ENGINE_GONE
+        is_there = each.phase is Phase.READY and not away
         why = "the container engine of its host does not answer" if away else f"it is {each.phase} now"
         if each.reason and not away:
             why += f" ({in_a_sentence(each.reason)})"
+        told = (
+            f"is ready, and its host tells of trouble: {in_a_sentence(each.reason)}"
+            if is_there
+            else f"was ready and is not there any more: {why}"
+        )
         yield Finding(
             gravity=Gravity.FAULT if away or each.phase in _SURELY_DOWN else Gravity.SUSPECT,
-            cause=f"Service {each.name} of workflow {quoted(work.name)}, on {each.host}, was ready and is not there any more: {why}.",
+            cause=f"Service {each.name} of workflow {quoted(work.name)}, on {each.host}, {told}.",
             evidence=(
                 f"{moment(case.now)} it is {each.phase}" + (f", {in_a_sentence(each.reason)}" if each.reason else ""),
-                *([f"its host says: {_short(each.message)}"] if each.message else []),
+                *([f"its host says: {quoted(_short(each.message))}"] if each.message else []),
                 *(f"it printed: {not_ours(one_line(line, _LONGEST))}" for line in each.tail),
             ),
             remedy=remedy_of(work.id, each),
@@ -75,7 +83,9 @@ def remedy_of(workflow: str, service: AwaitedService) -> str:
     if service.reason == Reason.ENGINE_GONE:
         return engine_remedy(service.host)
     # The logs are named below, by the name of the service.
-    way_out = "" if "service logs" in hint(service.reason) else hint(service.reason)
+    ours = known(service.reason)
+    advice = hint(service.reason) if ours is not None and Giver.HOST in ours.givers else ""  # a host may use any word
+    way_out = "" if "service logs" in advice else advice
     told = f"{way_out[:1].upper()}{way_out[1:]}" if not way_out.startswith("`") else way_out
     return f"Read what it printed: `tinkbox service logs {service_key(workflow[:8], service.name)}`." + (
         f" {told.removesuffix('.')}." if told else ""

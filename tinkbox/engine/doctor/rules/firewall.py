@@ -13,6 +13,8 @@ from tinkbox.model.text import counted
 from tinkbox.model.vitals import ShutPort, TakenPort
 
 _EVERYBODY: Final = "255.255.255.255"
+# What machines load by these is more than one packet.
+_FILES: Final = frozenset({"HTTP", "TFTP"})
 # These keep what is typed.
 _KEEPING: Final = ("ufw", "firewalld")
 # Who makes chains that divert ports, by what these are called, and what shows for whom; with the port and the protocol in their places.
@@ -31,13 +33,13 @@ _PUBLISHERS: Final = (
 )
 
 
-def _stops(case: Case, asked: Iterable[str], interface: str) -> Stops | None:
+def _stops(case: Case, asked: Iterable[str], interface: str, behind: str = "") -> Stops | None:
     """What is stopped where what is asked by these names is; None: machines boot all the same.
 
     Port 4011 is for firmware that has its address of another server.
     """
     duties = duties_of(asked) - ({Duty.PXE} if case.gives_addresses else set())
-    return Stops(duties=duties, interface=interface) if duties else None
+    return Stops(duties=duties, interface=interface, behind=behind) if duties else None
 
 
 def _gravity(stops: Stops | None) -> Gravity:
@@ -50,17 +52,15 @@ def _beside(stops: Stops | None) -> str:
 
 def port_shut(case: Case) -> Iterator[Finding]:
     """Ports that this host's own firewall keeps machines from: those that one rule or policy shuts are told together."""
-    by_cause: dict[tuple[str, str, str], list[ShutPort]] = {}
-    for each in case.vitals.shut_ports if case.vitals else ():
-        by_cause.setdefault((each.interface, each.firewall, each.why), []).append(each)
-    for (interface, _, why), shut in by_cause.items():
-        stops = _stops(case, (each.asked for each in shut), interface)
+    for shut in _by_cause(case.vitals.shut_ports if case.vitals else ()):
+        first = shut[0]
+        stops = _stops(case, (each.asked for each in shut), first.interface, first.behind)
         yield Finding(
             gravity=_gravity(stops),
-            cause=f"The appliance's own firewall drops what machines on {interface} send to {_named(shut)}{_beside(stops)}.",
-            evidence=(f"{moment(case.now)} {why}",),
-            remedy=_letting(shut),
-            subject=f"{interface} {why}",
+            cause=f"The appliance's own firewall drops what {_machines(first)} send to {_named(shut)}{_beside(stops)}.",
+            evidence=(f"{moment(case.now)} {first.why}",),
+            remedy=_letting(shut) + _showing(first),
+            subject=" ".join(filter(None, (first.interface, first.behind, first.why))),
             stops=stops,
         )
 
@@ -104,20 +104,17 @@ def replies_refused(case: Case) -> Iterator[Finding]:
     vitals = case.vitals
     told = (vitals.host or HostVitals()).refused_replies if vitals else ()
     refused = {(each.interface, each.what): each for each in told if not each.no_port}
-    by_cause: dict[tuple[str, str, str], list[ShutPort]] = {}
-    for shut in vitals.shut_replies if vitals else ():
-        by_cause.setdefault((shut.interface, shut.firewall, shut.why), []).append(shut)
-    for (interface, _, why), ports in by_cause.items():
-        whats = sorted({each.asked for each in ports})
-        known = [refused.pop((interface, each)) for each in whats if (interface, each) in refused]
-        stops = _stops(case, whats, interface)
+    for ports in _by_cause(vitals.shut_replies if vitals else ()):
+        first, whats = ports[0], sorted({each.asked for each in ports})
+        at = [(first.interface, each) for each in whats if not first.behind]
+        known = [refused.pop(each) for each in at if each in refused]
+        stops = _stops(case, whats, first.interface, first.behind)
         yield Finding(
             gravity=_gravity(stops),
-            cause=f"The appliance's host does not let {_listed(whats)} replies out on {interface}: its own firewall drops them, so machines get "
-            "no answer.",
-            evidence=(*(_times(case, each) for each in known), f"{moment(case.now)} {why}"),
-            remedy=_letting(ports),
-            subject=f"{interface} {whats[0]}",
+            cause=_kept_in(first, whats),
+            evidence=(*(_times(case, each) for each in known), f"{moment(case.now)} {first.why}"),
+            remedy=_letting(ports) + _showing(first),
+            subject=" ".join(filter(None, (first.interface, first.behind, whats[0]))),
             stops=stops,
         )
     for each in refused.values():
@@ -136,6 +133,36 @@ def replies_refused(case: Case) -> Iterator[Finding]:
             stops=stops,
         )
     yield from (_no_port(case, each) for each in told if each.no_port)
+
+
+def _by_cause(shut: Iterable[ShutPort]) -> Iterable[list[ShutPort]]:
+    """Those that one rule or policy shuts, for the same machines."""
+    found: dict[tuple[object, ...], list[ShutPort]] = {}
+    for each in shut:
+        found.setdefault((each.interface, each.behind, each.above, each.firewall, each.why), []).append(each)
+    return found.values()
+
+
+def _machines(shut: ShutPort) -> str:
+    return f"machines behind port {shut.behind} of {shut.interface}" if shut.behind else f"machines on {shut.interface}"
+
+
+def _kept_in(first: ShutPort, whats: Sequence[str]) -> str:
+    """That replies do not get out, and what that does to machines."""
+    if first.above:
+        get = "such packets never reach a machine, so its boot files stop short"
+        if not {*whats} & _FILES:
+            get = "machines get no answer"
+        return f"The appliance's own firewall drops {_listed(whats)} packets of more than {first.above} bytes to {_machines(first)}: {get}."
+    at = f"port {first.behind} of {first.interface}" if first.behind else first.interface
+    who = "machines behind that port" if first.behind else "machines"
+    return f"The appliance's host does not let {_listed(whats)} replies out on {at}: its own firewall drops them, so {who} get no answer."
+
+
+def _showing(first: ShutPort) -> str:
+    """What shows the rule, and which machines are concerned, where that cannot be seen by the rule itself."""
+    shows = f" `{first.shows}` shows the rule." if first.shows and (first.above or first.behind) else ""
+    return shows + (f" `bridge fdb show brport {first.behind}` lists MACs behind that port." if first.behind else "")
 
 
 def _no_port(case: Case, refused: RefusedReplies) -> Finding:

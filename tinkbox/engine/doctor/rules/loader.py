@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from tinkbox.engine.doctor.case import MOST_NAMED, Case, Finding, line, moment, number, of, text
 from tinkbox.engine.machines.firmware_rules import REFUSED_WITHIN, SIGNED, UNSIGNED
@@ -42,6 +42,7 @@ SCRIPTED = (
     Stage.KERNEL,
     Stage.RAMDISK,
     Stage.FIRMWARE,
+    Stage.DOWNLOAD_TROUBLE,
     Stage.WORKER,
 )
 # Where firmware asks from which file to boot, or hears it.
@@ -145,13 +146,23 @@ def transfer_stopped(case: Case) -> Iterator[Finding]:
     """TFTP that ends before the file does."""
     stopped = [each for boot in case.boots for each in of(boot, Stage.LOADER_FAILED) if _stopped(case, boot, each)]
     newest = [each for each in of(case.last, Stage.LOADER_FAILED) if _stopped(case, case.last, each)]
-    if not newest or any(each.at >= newest[-1].at for each in of(case.last, Stage.LOADER, *_RUNS)):
-        return
+    if not newest or any(each.at >= _began(case.last, newest[-1]) for each in of(case.last, Stage.LOADER, *_RUNS)):
+        return  # it went on, perhaps by HTTP while this transfer waited for its end
     if not _may_boot_here(case):
         yield _of_no_machine(tuple(map(line, stopped[-MOST_NAMED:])))
         return
     always = len(stopped) > 1 and len({number(each, "block") for each in stopped}) == 1
     yield replace(_what_stopped(newest[-1], tuple(map(line, stopped[-4:])), always=always), gravity=_believed(case))
+
+
+def _began(boot: Sequence[Sighting], failed: Sighting) -> datetime:
+    """When the machine asked for a file whose transfer failed, for the last time; of one that is not known when it failed."""
+    asked = [
+        ended_at(each)
+        for each in of(boot, Stage.LOADER_REQUESTED)
+        if text(each, "name") == text(failed, "name") and ended_at(each) <= failed.at
+    ]
+    return asked[-1] if asked else failed.at
 
 
 def _may_boot_here(case: Case) -> bool:

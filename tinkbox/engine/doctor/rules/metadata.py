@@ -1,13 +1,15 @@
 """The doctor's rules about installed systems: their metadata and their cloud-init."""
 
 from collections.abc import Iterator
+from datetime import datetime
 
 from tinkbox.engine.doctor.case import Case, Finding, Work, line, of, text
 from tinkbox.engine.doctor.rules.network import asked_in_vlan
 from tinkbox.engine.doctor.rules.pairing import is_controller
+from tinkbox.engine.doctor.rules.system import OSIE_STARTS_WITHIN
 from tinkbox.engine.machines.boot_progress import is_its_own
 from tinkbox.engine.timeline.sighting_rules import ended_at
-from tinkbox.model.boot import INSTALLED, Asker, Stage
+from tinkbox.model.boot import OWN_SYSTEM, Asker, Stage
 from tinkbox.model.diagnosis import Gravity
 from tinkbox.model.sightings import Sighting
 from tinkbox.model.workflow import FINAL
@@ -51,7 +53,7 @@ def cloud_init_failed(case: Case) -> Iterator[Finding]:
 
 def runs_its_own_system(case: Case) -> Iterator[Finding]:
     """A workflow waits for a machine that runs what is on its disk, and has not tried to boot from the network since."""
-    own = of(case.sightings, Stage.DISK_BOOTED, *INSTALLED)
+    own = of(case.sightings, *OWN_SYSTEM)
     if not case.ticket or case.left or not own or is_controller(case):
         return
     heard = max(map(ended_at, own))
@@ -63,12 +65,35 @@ def runs_its_own_system(case: Case) -> Iterator[Finding]:
     in_vlan = asked_in_vlan(case)
     if in_vlan is not None and not in_vlan.by_system:
         return  # its firmware asked since, where it is not heard
+    if (sent := _osie_sent(case, heard)) is not None:
+        yield _ended_in_osie(sent, own[-1], case.now)
+        return
     yield Finding(
         gravity=Gravity.SUSPECT,
-        cause="A workflow waits for this machine, and it runs the system on its disk: it has not booted from the network.",
+        cause="A workflow waits for this machine, and when it was heard of last it ran the system on its disk: it has not booted from the network.",
         evidence=(line(own[-1]),),
         remedy="Reboot it from the network: choose network boot or PXE in its firmware's boot menu, or set the network before "
         "the disk in its boot order.",
+    )
+
+
+def _osie_sent(case: Case, heard: datetime) -> Sighting | None:
+    """When it fetched the OSIE for what it is waited for, and no worker came of it before its own system was heard of."""
+    sent = [each for each in of(case.sightings, Stage.RAMDISK) if ended_at(each) <= heard]
+    if not sent or (case.waited_since is not None and sent[-1].at < case.waited_since):
+        return None
+    came = any(each.at >= sent[-1].at for each in of(case.sightings, Stage.WORKER, Stage.INVENTORY))
+    return None if came else sent[-1]
+
+
+def _ended_in_osie(sent: Sighting, own: Sighting, now: datetime) -> Finding:
+    """Any host can ask like its system: until its worker is late, that is all there is."""
+    return Finding(
+        gravity=Gravity.FAULT if (now - ended_at(sent)).total_seconds() > OSIE_STARTS_WITHIN else Gravity.SUSPECT,
+        cause="A workflow waits for this machine, which fetched the OSIE and then booted the system on its disk: its worker never spoke.",
+        evidence=(line(sent), line(own)),
+        remedy="The OSIE ended before its worker ran: boot the machine from the network once more, and look at its screen or serial console "
+        "for the last lines. A panic while unpacking means too little memory. `tinkbox hardware get MACHINE` shows what its syslog said.",
     )
 
 

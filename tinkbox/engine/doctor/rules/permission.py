@@ -161,7 +161,8 @@ def history_lost(case: Case) -> Iterator[Finding]:
         workflows = dict.fromkeys(each.workflow_id for each in entries)
         yield Finding(
             gravity=Gravity.FAULT,
-            cause="The appliance's store was put back to an earlier day: the machine waits until a person decides.",
+            cause="The appliance's store does not know what the machine did, as it was put back to an earlier day or is a new one: the "
+            "machine waits until a person decides.",
             evidence=(summary(entries), *(f"workflow {quoted(each)}" for each in [*workflows][:SHOWN])),
             remedy=f"Decide: {case.lost_work.hint}.",
         )

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
+from typing import Final
 
 from tinkbox.engine.doctor.case import Case, Finding, Work, line, moment, of, text
 from tinkbox.engine.machines.boot_progress import BOOTS, is_its_own
@@ -18,6 +19,8 @@ from tinkbox.wire.polling import ORDERS_SECONDS, SILENT_SECONDS
 _MARGIN = timedelta(seconds=SILENT_SECONDS - ORDERS_SECONDS)
 # An action that is LEAVING sent its machine away: there nobody is to be heard.
 WORKING = (State.RUNNING, State.HELD)
+# Whatever else is seen meanwhile, it is one condition.
+_ONE_SILENCE: Final = "worker"
 # So many polls without a word are no slow way any more.
 _CERTAIN = 3
 _RETRY = (
@@ -62,6 +65,7 @@ def silent_worker(case: Case) -> Iterator[Finding]:
             *_deadline(work),
         ),
         remedy=f"{remedy} {_RETRY.format(work.id[:8])}",
+        subject=_ONE_SILENCE,
     )
 
 
@@ -84,6 +88,7 @@ def _waited_for(case: Case, work: Work, heard: datetime) -> Finding:
             *seen,
         ),
         remedy=f"{remedy} {back}The workflow goes on by itself then: no action runs, so nothing is lost.",
+        subject=_ONE_SILENCE,
     )
 
 
@@ -177,7 +182,7 @@ def _likeliest(work: Work, again: tuple[Sighting, ...]) -> tuple[str, tuple[str,
         return (
             f"the appliance cannot reach it, as {work.link}",
             (work.link,),
-            "Mend that on the appliance: `tinkbox doctor` says how.",
+            "`tinkbox doctor` says how to mend that on the appliance. If a cable leads from it straight to this machine, look at the machine's power.",
         )
     if work.answers:
         return (

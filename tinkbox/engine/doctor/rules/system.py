@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from itertools import pairwise
 
-from tinkbox.engine.doctor.blame import blamed
+from tinkbox.engine.doctor.blame import blamed, mended_at
 from tinkbox.engine.doctor.case import (
     BOOTING,
     SWITCHED_ON_WITHIN,
@@ -29,7 +29,7 @@ from tinkbox.engine.machines.firmware_rules import BACK_WITHIN
 from tinkbox.engine.timeline.sighting_rules import ended_at
 from tinkbox.engine.timeline.stalls import LOOK_AT, LOOK_AT_IPXE, MOVED, PATIENCE, stalled
 from tinkbox.engine.timeline.syslog import OSIE, OSIE_TROUBLE
-from tinkbox.model.boot import INSTALLED, Asker, Stage
+from tinkbox.model.boot import OWN_SYSTEM, Asker, Stage
 from tinkbox.model.diagnosis import Gravity
 from tinkbox.model.documents.field_names import spelled
 from tinkbox.model.hardware import Interface
@@ -42,11 +42,10 @@ from tinkbox.model.workflow import FINAL, State
 MEMORY_PER_RAMDISK = 7
 _MIB = 1 << 20
 # From the last byte of the ramdisk until the worker speaks, on slow machines.
-_OSIE_STARTS_WITHIN = 120.0
+OSIE_STARTS_WITHIN = 120.0
 _OFF = 300.0
 _FAR_OFF = 86_400.0
-_OWN_SYSTEM = (Stage.DISK_BOOTED, *INSTALLED)
-_BOOTED = (Stage.WORKER, *_OWN_SYSTEM, Stage.INVENTORY)
+_BOOTED = (Stage.WORKER, *OWN_SYSTEM, Stage.INVENTORY)
 # What ends all that was said of its disk: it boots something else.
 _BOOTS_ANEW = (
     Stage.KERNEL,
@@ -72,7 +71,7 @@ _OSIE_REMEDIES = {
 _REACHING = ("network", "credential")  # the parts that lack the appliance
 _OURS = "tinkbox."  # how words of a kernel's command line begin by which the appliance tells an OSIE where it is
 # Seconds after which trouble counts that may pass by itself: another credential is asked for, a network comes late.
-_OSIE_PASSING = {"credential": 20.0, "network": _OSIE_STARTS_WITHIN}
+_OSIE_PASSING = {"credential": 20.0, "network": OSIE_STARTS_WITHIN}
 _AFTER_RAMDISK = (Stage.FIRMWARE, Stage.TICKET, Stage.CLOCK, Stage.SESSION)
 _COMES_BACK_WITHIN = timedelta(minutes=2)  # a boot that fails at once; later than that a boot is left in peace
 _COMES_FURTHER_WITHIN = timedelta(seconds=60)  # from the first question of a boot until it has its boot loader
@@ -302,7 +301,7 @@ def silent_osie(case: Case) -> Iterator[Finding]:
     waited = (case.now - [*sent, *begun][-1].at).total_seconds()
     part, why, complaints = _trouble_of_osie(case, sent[-1])
     if why and waited > _OSIE_PASSING.get(part, 0.0):
-        by_syslog = SENT_BY in complaints and waited <= _OSIE_STARTS_WITHIN
+        by_syslog = SENT_BY in complaints and waited <= OSIE_STARTS_WITHIN
         overridden = [*_overridden(case.interface)] if part in _REACHING else []
         yield Finding(
             gravity=Gravity.SUSPECT if by_syslog else Gravity.FAULT,
@@ -317,14 +316,14 @@ def silent_osie(case: Case) -> Iterator[Finding]:
             ),
             remedy=" ".join(way for _, way in overridden) or _OSIE_REMEDIES.get(part, _OSIE_REMEDY),
         )
-    elif waited > _OSIE_STARTS_WITHIN:
+    elif waited > OSIE_STARTS_WITHIN:
         in_loader = not runs and _ended_in_ipxe(boot)
         remedy = _IN_IPXE if in_loader else _IN_OSIE if runs else _IN_KERNEL
         # Once it has spoken, it has a network; in its boot loader no kernel has read what the document adds.
         told_by_document = [] if runs or in_loader else [*_of_document(case.interface)]
         again = [each for each in of(case.sightings, Stage.DISCOVER) if each.at > sent[-1].at]
         # Perhaps it was switched off and on before its worker could speak.
-        cut_short = bool(again) and (again[0].at - [*sent, *begun][-1].at).total_seconds() <= _OSIE_STARTS_WITHIN
+        cut_short = bool(again) and (again[0].at - [*sent, *begun][-1].at).total_seconds() <= OSIE_STARTS_WITHIN
         if session:
             cause = "The OSIE runs, and its worker exchanged its boot ticket, and asked for no work since"
         elif runs:
@@ -461,8 +460,10 @@ def disk_not_found(case: Case) -> Iterator[Finding]:
             "/dev/sda) in the template; if it has none, look at the controller's mode (RAID or AHCI) and its cables.",
         )
     elif case.inventory is not None and not case.inventory.disks and not _booted_since_inventory(case):
+        # A workflow that goes on, or succeeded, needs none.
+        needs_none = case.work is None or case.work.state not in (State.FAILED, State.TIMEOUT)
         yield Finding(
-            gravity=Gravity.SUSPECT,
+            gravity=Gravity.HARMLESS if needs_none else Gravity.SUSPECT,
             cause="The machine has no disk that the OSIE sees.",
             evidence=(f"{_told_then(case)}its inventory lists no disk",),
             remedy="Switch the controller from RAID or VMD to AHCI or NVMe in the firmware's set-up, or see to its cables.",
@@ -519,13 +520,14 @@ def boot_loop(case: Case) -> Iterator[Finding]:
 
 
 def _counted_since(case: Case) -> datetime | None:
-    """Since when its boots are counted, as a person pushed its hardware or created a workflow for it; None: since ever.
+    """Since when its boots are counted: a person pushed its hardware or created a workflow for it, or a fault of ours ended.
 
-    One that is parked was counted already.
+    None: since ever.  One that is parked was counted already.
     """
     if case.parked:
         return None
-    return max((each for each in (case.pushed_at, case.waited_since) if each is not None), default=None)
+    begins = (case.pushed_at, case.waited_since, mended_at(case))
+    return max((each for each in begins if each is not None), default=None)
 
 
 def _leaves_our_sight(case: Case, boot: Sequence[Sighting]) -> bool:
@@ -705,7 +707,7 @@ def _sent_to_disk(case: Case) -> Iterator[tuple[Sighting, Sighting]]:
     """Each time it was told to boot its disk, and what asked again before its disk's system was seen."""
     for boot, following in zip(case.boots, case.boots[1:], strict=False):
         told = of(boot, Stage.LOCAL_DISK)
-        if told and not of(boot, *_OWN_SYSTEM) and following[0].at - told[-1].at <= BACK_WITHIN:
+        if told and not of(boot, *OWN_SYSTEM) and following[0].at - told[-1].at <= BACK_WITHIN:
             yield told[-1], following[0]
 
 

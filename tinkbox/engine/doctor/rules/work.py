@@ -122,8 +122,8 @@ def waiting(case: Case) -> Iterator[Finding]:
         )
     else:
         remedy = (
-            "Nothing to do if the machine is on its way: the workflow goes on by itself. Else switch the machine on, and "
-            "let it boot from the network."
+            "Nothing to do if the machine is on its way, or its worker asks: the workflow goes on by itself. Else switch the machine on, "
+            "and let it boot from the network. A worker that asks and begins nothing tells why on its machine's console."
         )
     yield Finding(
         gravity=Gravity.HARMLESS,
@@ -161,7 +161,7 @@ def _logs_and_retry(work: Work) -> str:
     if work.overtaken:
         return f"{logs}{'. ' if logs else ''}It is not retried: {work.overtaken}"
     changed = f" But {work.changed}." if work.changed else ""
-    return f"{logs}{', ' if logs else ''}`tinkbox workflow retry {key}` resumes at this action.{changed}"
+    return f"{logs}{', ' if logs else ''}`tinkbox workflow retry {key}` resumes at this action, with the text that the template had.{changed}"
 
 
 def _may_have_printed(work: Work) -> bool:

@@ -108,6 +108,8 @@ def test_packets_that_come_in_and_are_not_delivered_are_told_unless_a_rule_expla
     opens = 'firewall-cmd --permanent --zone="$(firewall-cmd --get-zone-of-interface=lab)" --add-port=67/udp && firewall-cmd --reload'
     assert f"with firewalld `{opens}`" in told.remedy
     assert found(replace(SOUND, unheard=(unheard,), shut_ports=(SHUT,))).rule == "PortShut"
+    behind = diagnose(case(replace(SOUND, unheard=(unheard,), shut_ports=(replace(SHUT, behind="p1"),))))
+    assert {each.rule for each in behind} == {"PortShut", "PortUnheard"}, "that does not explain what others lack"
     mended = replace(SOUND, unheard=(unheard,), filters_changed_at=BEGIN)
     assert diagnose(case(mended)) == (), "it came before the filter was another one"
     assert found(replace(mended, filters_changed_at=BEGIN - timedelta(seconds=1))).rule == "PortUnheard"

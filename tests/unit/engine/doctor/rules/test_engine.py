@@ -28,7 +28,7 @@ def test_an_engine_that_is_away_while_an_action_runs_is_a_fault() -> None:
     away = HEARD - timedelta(seconds=4)
     (found,) = machine_engine_away(examined(8, engine_away=away))
     assert found.gravity is Gravity.FAULT
-    assert found.cause == "The Docker engine on the machine does not answer for 0:12 while os/write runs."
+    assert found.cause == "The Docker engine on the machine does not answer for 0:12, and os/write needs it."
     assert found.evidence == (
         "2026-11-21 03:01:36 the engine did not answer its worker, and does not since",
         "2026-11-21 03:01:40 the worker was heard of last, and said so",
@@ -58,7 +58,7 @@ def test_a_service_whose_engine_is_away_is_a_fault_of_its_host() -> None:
         "the container engine of its host does not answer."
     )
     assert found.remedy.startswith("`tinkbox doctor` says what is wrong with the appliance's container engine")
-    assert "its host says: no Docker engine answers at unix:///x" in found.evidence
+    assert "its host says: 'no Docker engine answers at unix:///x'" in found.evidence
     (found,) = service_gone(examined(1, gone=(replace(ENGINE, host="node8"),)))
     assert found.remedy.startswith("On node8: `systemctl status docker` shows why")
 

@@ -7,7 +7,7 @@ from ipaddress import IPv4Network
 import pytest
 
 from tests.unit.engine.boot_story import BEGIN, appliance
-from tinkbox.engine.doctor.case import Duty
+from tinkbox.engine.doctor.case import Duty, Stops
 from tinkbox.engine.doctor.rules.firewall import port_shut, port_taken, replies_refused
 from tinkbox.model.diagnosis import Gravity
 from tinkbox.model.host_vitals import HostVitals, RefusedReplies
@@ -216,3 +216,62 @@ def test_a_rule_that_shuts_a_port_that_boots_need_is_a_fault_whatever_else_it_sh
     assert found.gravity is Gravity.FAULT
     assert found.stops is not None
     assert found.stops.duties == {Duty.TFTP}
+
+
+LONG = "iptables -A OUTPUT -m length --length 577:65535 -j DROP"
+
+
+def test_long_packets_that_are_kept_in_stop_boots_and_are_told_with_the_rule_and_what_shows_it() -> None:
+    ports = tuple(
+        replace(each, why=LONG, above=576, shows="iptables -S OUTPUT")
+        for each in (shut(80, "HTTP", OUT, "tcp"), shut(69, "TFTP", OUT))
+    )
+    refused = replace(REFUSED, what="TFTP")
+    vitals = Vitals(at=BEGIN, shut_replies=ports, host=HostVitals(refused_replies=(refused,)))
+    (found,) = replies_refused(appliance(vitals=vitals))
+    assert found.gravity is Gravity.FAULT
+    assert found.cause == (
+        "The appliance's own firewall drops HTTP and TFTP packets of more than 576 bytes to machines on lab: such packets never reach a "
+        "machine, so its boot files stop short."
+    )
+    assert "the kernel refused a reply" in found.evidence[0]
+    assert found.evidence[1].endswith(LONG)
+    assert found.remedy.endswith("add it where your rules are kept. `iptables -S OUTPUT` shows the rule.")
+    assert found.stops is not None
+    assert found.stops.duties == {Duty.HTTP, Duty.TFTP}
+
+
+def test_dhcp_replies_that_are_all_too_long_get_machines_no_answer() -> None:
+    port = replace(shut(67, "DHCP", OUT), above=300)
+    (found,) = replies_refused(appliance(vitals=Vitals(at=BEGIN, shut_replies=(port,))))
+    assert found.cause.endswith("DHCP packets of more than 300 bytes to machines on lab: machines get no answer.")
+
+
+def test_what_is_dropped_at_one_port_of_a_bridge_is_told_of_the_machines_behind_it() -> None:
+    port = replace(shut(67, "DHCP", "open {port}"), behind="p1", shows="nft list chain netdev t c")
+    vitals = Vitals(
+        at=BEGIN,
+        shut_ports=(port, replace(port, behind="p2")),
+        shut_replies=(port, replace(port, port=69, asked="TFTP", above=500)),
+    )
+    asked, other = port_shut(appliance(vitals=vitals))
+    assert asked.cause == (
+        "The appliance's own firewall drops what machines behind port p1 of lab send to UDP port 67 (DHCP)."
+    )
+    assert (asked.gravity, asked.stops) == (
+        Gravity.FAULT,
+        Stops(duties=frozenset({Duty.DHCP}), interface="lab", behind="p1"),
+    )
+    assert asked.remedy.endswith(
+        "`nft list chain netdev t c` shows the rule. `bridge fdb show brport p1` lists MACs behind that port."
+    )
+    assert asked.subject != other.subject
+    answered, files = replies_refused(appliance(vitals=vitals))
+    assert answered.cause == (
+        "The appliance's host does not let DHCP replies out on port p1 of lab: its own firewall drops them, so machines behind that port "
+        "get no answer."
+    )
+    assert files.cause.startswith(
+        "The appliance's own firewall drops TFTP packets of more than 500 bytes to machines behind port p1 of lab: "
+    )
+    assert [each.stops.behind for each in (answered, files) if each.stops is not None] == ["p1", "p1"]

@@ -220,6 +220,10 @@ def test_a_transfer_that_always_stops_at_one_block_is_stopped_by_a_rule() -> Non
 def test_a_transfer_that_was_repeated_with_success_is_no_fault() -> None:
     assert not list(transfer_stopped(case(asked(0), failed(30, "silence", 40), fetched(31))))
     assert not list(transfer_stopped(case(asked(0), failed(30, "probe", 0), fetched(31))))
+    begun = seen(5, Stage.LOADER_REQUESTED, "snponly.efi", name="snponly.efi")
+    by_http = fetched(20)
+    assert not list(transfer_stopped(case(asked(0), begun, by_http, failed(30, "silence", 0))))
+    assert list(transfer_stopped(case(asked(0), fetched(2), begun, failed(30, "silence", 0))))
     assert not list(transfer_stopped(case(asked(0), failed(30, "silence", 40), *osie_boot(60))))
 
 

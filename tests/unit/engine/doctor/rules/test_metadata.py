@@ -132,6 +132,20 @@ def test_machine_that_is_waited_for_and_runs_its_own_system_is_named() -> None:
     assert "network boot" in found.remedy
 
 
+def test_machine_that_fell_back_to_its_disk_from_the_osie_is_said_to_have_ended_there() -> None:
+    waiting = replace(case(seen(Stage.RAMDISK), seen(Stage.DISK_BOOTED, 9)), ticket=True)
+    (found,) = runs_its_own_system(replace(waiting, now=waiting.now + timedelta(seconds=200)))
+    assert (found.gravity, "its worker never spoke" in found.cause) == (Gravity.FAULT, True)
+    assert len(found.evidence) == 2
+    (at_once,) = runs_its_own_system(replace(waiting, now=waiting.sightings[-1].at))
+    assert at_once.gravity is Gravity.SUSPECT, "another host may ask in its name"
+    earlier = replace(waiting, waited_since=waiting.sightings[-1].at)
+    worked = replace(case(seen(Stage.RAMDISK), seen(Stage.WORKER, 5), seen(Stage.DISK_BOOTED, 9)), ticket=True)
+    for each in (earlier, worked):
+        (other,) = runs_its_own_system(each)
+        assert "it has not booted from the network" in other.cause
+
+
 def test_machine_that_boots_from_the_network_or_was_sent_to_its_disk_is_not() -> None:
     own = seen(Stage.PHONED_HOME, 5)
     assert not list(runs_its_own_system(case(own)))

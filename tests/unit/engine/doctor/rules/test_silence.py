@@ -142,6 +142,18 @@ async def test_only_a_silent_machine_is_asked_and_not_again_at_once() -> None:
     assert told.silent_beside == ()
 
 
+async def test_machines_that_fell_silent_minutes_apart_have_nothing_in_common() -> None:
+    presence = presence_where(clock=lambda: HEARD + timedelta(seconds=200))
+    first = working(200)
+    other = replace(
+        working(200, called="node8", contact=HEARD + timedelta(seconds=110)), mac=MacAddress("08:00:27:00:00:02")
+    )
+    for told, beside in ((first, ()), (other, ()), (first, ())):
+        work = (await presence.examined(told, SOUND)).work
+        assert work is not None
+        assert work.silent_beside == beside
+
+
 async def test_no_more_are_asked_at_once_than_there_is_room_for() -> None:
     async def ask(address: IPv4Address, mac: MacAddress) -> bool:
         if presence._asking < AT_ONCE:

@@ -464,8 +464,11 @@ def test_an_action_that_finds_no_disk_is_told_which_there_are() -> None:
 
 
 def test_a_machine_without_a_disk_is_told_so() -> None:
-    (found,) = disk_not_found(case(*osie_boot(0), inventory=INVENTORY))
+    failed = Work(id="w", name="w", state=State.FAILED, created_at=BEGIN)
+    (found,) = disk_not_found(case(*osie_boot(0), inventory=INVENTORY, work=failed))
     assert (found.gravity, found.evidence) == (Gravity.SUSPECT, ("its inventory lists no disk",))
+    (needless,) = disk_not_found(case(*osie_boot(0), inventory=INVENTORY, work=replace(failed, state=State.RUNNING)))
+    assert needless.gravity is Gravity.HARMLESS, "what goes on needs none"
 
 
 def test_an_inventory_has_its_time_and_says_nothing_of_a_boot_after_it() -> None:

@@ -127,7 +127,7 @@ def test_a_failed_workflow_is_told_with_reason_message_and_hint() -> None:
     assert told.evidence == ("2026-11-21 03:00:00 workflow 0f6ca2f4 was FAILED", "it printed: no space [2J left")
     assert told.remedy == (
         "`tinkbox workflow logs 0f6ca2f4` shows what it printed, `tinkbox workflow retry 0f6ca2f4` resumes at "
-        "this action."
+        "this action, with the text that the template had."
     )
 
 
@@ -146,7 +146,7 @@ def test_output_is_offered_only_where_something_was_printed_or_where_that_is_not
 def test_retry_of_a_workflow_whose_template_was_changed_is_told_with_what_it_runs() -> None:
     changed = "template 't' was changed since: a retry runs the text of before; `tinkbox workflow create -t t n` makes a workflow of the new one"
     (told,) = found(patient(replace(FAILED, changed=changed)))
-    assert told.remedy.endswith(f"resumes at this action. But {changed}.")
+    assert told.remedy.endswith(f"resumes at this action, with the text that the template had. But {changed}.")
 
 
 def test_of_many_machines_failures_of_the_last_day_are_suspect_and_older_ones_are_over() -> None:
@@ -178,7 +178,7 @@ def test_an_actions_word_spelled_as_ours_has_none_of_our_advice() -> None:
     (early,) = found(patient(replace(FAILED, reason="ImageNotFound", message="404", hint=Reason.IMAGE_NOT_FOUND.hint)))
     assert early.remedy == (
         "Push it, or load it with `tinkbox image load FILE`; `tinkbox image list` shows what is there. "
-        "`tinkbox workflow retry 0f6ca2f4` resumes at this action."
+        "`tinkbox workflow retry 0f6ca2f4` resumes at this action, with the text that the template had."
     )
     (printed,) = found(patient(replace(FAILED, tail=("type `tinkbox workflow delete --all`",))))
     assert printed.evidence[-1] == "it printed: type 'tinkbox workflow delete --all'"

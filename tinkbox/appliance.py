@@ -34,6 +34,7 @@ from tinkbox.boot.http.boot_files import BootFolder
 from tinkbox.boot.http.boot_files import routes as boot_routes
 from tinkbox.boot.http.kernel_command_line import SYSLOG_PORT
 from tinkbox.boot.http.loaders import load_loaders
+from tinkbox.boot.network.arp_questions import ArpAsked
 from tinkbox.boot.network.bytes_sent import bytes_sent
 from tinkbox.boot.network.neighbours import Neighbours
 from tinkbox.boot.network.refused_replies import Refusals
@@ -220,9 +221,16 @@ class Appliance:
         )  # fmt: skip
         self._arrivals: list[DhcpArrivals] = []
         self._tagged: list[TaggedQuestions] = []
+        self._arp_asked: list[ArpAsked] = []
         self.vitals = Gatherer(
             [*own_interfaces(sockets.networks)],
-            [*ports_for_machines(sockets.networks, direct=settings.dhcp.gives_addresses and sockets.has_no_relays)],
+            [
+                *ports_for_machines(
+                    sockets.networks,
+                    direct=settings.dhcp.gives_addresses and sockets.has_no_relays,
+                    single_port=settings.node.tftp_single_port,
+                )
+            ],
             self._vital_sources(),
             _now,
             lambda: time.clock_gettime(time.CLOCK_BOOTTIME),
@@ -322,6 +330,10 @@ class Appliance:
             tagged = TaggedQuestions(name, _now)
             self._tagged.append(tagged)
             parts.append(tagged.run)
+        if not at.interface.address.is_loopback:
+            arp_asked = ArpAsked(name, at.interface.address)
+            self._arp_asked.append(arp_asked)
+            parts.append(arp_asked.run)
         if at.boot_server is not None:
             parts.append(
                 BootServer(at.boot_server, name, self.engine.booting, service, rate_limit, self._refusals).serve
@@ -460,6 +472,7 @@ class Appliance:
             unheard=lambda: [each.found for each in self._arrivals if each.found is not None],
             unclear=lambda: "; ".join(each.unclear for each in self._arrivals if each.unclear),
             tagged=lambda: [question for each in self._tagged for question in each.found],
+            arp_questions=lambda: [questions for each in self._arp_asked for questions in each.found],
             time=partial(offset, _now, lambda: secrets.token_bytes(8)),
             refused=partial(refused, self.refused_writes),
             damage=partial(damage, self.refused_writes),

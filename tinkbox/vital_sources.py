@@ -32,12 +32,14 @@ _KEEPING: Final = (Unwritten.DATABASE, Unwritten.DAMAGED, Unwritten.HANDED_IN)
 _NAMED_EVERY: Final = 300.0
 _ENGINE_SECONDS: Final = 5.0
 _ASKED_FOR: Final = 86_400.0  # seconds, as long as the doctor tells of a failure among many machines
+# There once the kernel has its helper for TFTP, whether or not a rule uses it.
+_TFTP_HELPER: Final = Path("/sys/module/nf_conntrack_tftp")
 # Where engines have their sockets, as Docker's packages place them.
 _USUAL_SOCKETS: Final = (Path("/var/run/docker.sock"),)
 
 
-def ports_for_machines(networks: Sequence[Listening], *, direct: bool) -> Iterator[Port]:
-    """What machines have to reach on each network; `direct` is as in `Port`."""
+def ports_for_machines(networks: Sequence[Listening], *, direct: bool, single_port: bool) -> Iterator[Port]:
+    """What machines have to reach on each network; `direct` is as in `Port`, `single_port` tells that TFTP sends from where it was asked."""
     for each in networks:
         udp = {"DHCP": each.dhcp, "TFTP": each.tftp, "PXE": each.boot_server, "syslog": each.syslog}
         if each.names is not None:
@@ -52,6 +54,7 @@ def ports_for_machines(networks: Sequence[Listening], *, direct: bool) -> Iterat
                 protocol=protocol,
                 what=what,
                 direct=direct,
+                followed=single_port or _TFTP_HELPER.exists(),
             )
 
 

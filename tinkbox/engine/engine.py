@@ -275,7 +275,9 @@ class Engine:
             around.diagnoses,
         )  # fmt: skip
         self.meter = Meter(store, machines, self.attempts, self.disk.usage, clock)
-        self.work_in_hand = WorkInHand(store, machines, self.syslog, around.standing_of, clock)
+        self.work_in_hand = WorkInHand(
+            store, machines, self.syslog, around.standing_of, clock, self.attempts.printed_at
+        )
 
     async def load(self) -> list[str]:
         """Take over what is stored; returns what does not fit together any more.  Raises Unavailable when the store is."""

@@ -41,7 +41,7 @@ class HeldAddress:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RefusedReplies:
-    """So many replies to machines on an interface were not sent since `since`: `error` is the kernel's word, `to` the newest target.
+    """So many replies to machines on an interface were not sent from `since` to `until` (None: since then alone): `error` is the kernel's word, `to` the newest target.
 
     `what` is what replies so, such as DHCP.  `targets` are a few of the newest targets, each once.  `no_port`: there was no port to send them from.
     """
@@ -54,6 +54,7 @@ class RefusedReplies:
     to: str
     targets: tuple[str, ...] = ()
     no_port: bool = False
+    until: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -447,6 +447,7 @@ NOT_EXECUTABLE: Final = "a file without the permission to execute it"
 WEB_PAGE: Final = "a web page came in the place of the registry's answer"
 MAPS_USERS: Final = "the engine maps users"
 TOLD_TO_KILL: Final = "somebody on the machine had its Docker engine do that"
+GROUP_LIMIT: Final = "the limit of memory of the control group"
 DOCKER_ENGINE: Final = "Docker engine"  # in whatever is said of one that does not answer, or may not be used
 NO_ENGINE_AT: Final = f"no {DOCKER_ENGINE} answers at"
 NO_PROGRAM_TO_CHECK: Final = "executable file not found"  # as runc says it of a health check
@@ -489,6 +490,14 @@ _BY_MESSAGE: Final = (
         Reason.SIGNAL,
         TOLD_TO_KILL,
         "look on the machine for what cleans up containers, such as cron and timers; `docker events` shows it when it does so again",
+    ),
+    (
+        Reason.OUT_OF_MEMORY,
+        GROUP_LIMIT,
+        (
+            "raise that limit on the machine: more memory does not help; of one that systemd sets, `systemctl show --property=MemoryMax UNIT` shows "
+            "it, and `systemctl set-property UNIT MemoryMax=infinity` takes it away"
+        ),
     ),
     (
         Reason.SERVICE_NOT_READY,

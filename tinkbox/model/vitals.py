@@ -15,6 +15,7 @@ from tinkbox.model.host_vitals import HostVitals
 from tinkbox.model.images.mirrors import MirrorTrouble
 from tinkbox.model.write_fault import RefusedWrite
 
+MOST_TIMES: Final = 16  # of `ArpQuestions`
 AGREES: Final = timedelta(seconds=10)  # clocks that differ by less agree
 MISSING: Final = "it is missing"  # of a file
 PACKET_FILTER: Final = "part of the appliance's packet filter"  # of `Vitals.unexamined`: rules that are not understood
@@ -130,6 +131,20 @@ class TaggedQuestion:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ArpQuestions:
+    """When a machine asked all hosts on an interface by ARP, from its address `asker`, who has our `address`.
+
+    `times` are the newest MOST_TIMES, oldest first, since it last showed that it knows our MAC.
+    """
+
+    mac: MacAddress
+    interface: str
+    address: IPv4Address
+    asker: IPv4Address
+    times: tuple[datetime, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StaticPort:
     """The `port` to which a static entry of a `bridge` of this host sends what is for a machine, wherever that is heard.
 
@@ -232,9 +247,9 @@ class UncleanEnd:
 class Vitals:
     """`at` is when the last of them was measured.
 
-    `shut_ports` are told by the rules of the firewall, and so are `shut_replies`, ports from which no reply gets out, and `taken_ports`,
-    all of which `filters_changed_at` last, as far as that was seen;
-    `unheard` by what comes in, and so are `tagged` questions.  `damaged_osie` are files of an OSIE,
+    `shut_ports` are told by the rules of the firewall, and so are `shut_replies`, ports from which no reply gets out, and `taken_ports`;
+    of `limited_ports` and `limited_replies` it drops a part, by the rule of `why`; all of which `filters_changed_at` last, as far as that was seen;
+    `unheard` by what comes in, and so are `tagged` questions and `arp_questions`, by MAC.  `damaged_osie` are files of an OSIE,
     `damaged_images` are images by their names, and `registry` is why images cannot be used as a whole.  `database` is what SQLite found, in its last check or when it was asked; `refused_writes` are those that are
     refused, the newest of each kind until one of that kind is taken.  `operator_socket` is why the file of the operator door's unix socket is gone and cannot be
     made anew.  `engine` is why this host's container engine does not answer, where services run on it.
@@ -248,10 +263,13 @@ class Vitals:
     attachments: tuple[Attachment, ...] = ()
     shut_ports: tuple[ShutPort, ...] = ()
     shut_replies: tuple[ShutPort, ...] = ()
+    limited_ports: tuple[ShutPort, ...] = ()
+    limited_replies: tuple[ShutPort, ...] = ()
     taken_ports: tuple[TakenPort, ...] = ()
     filters_changed_at: datetime | None = None
     unheard: tuple[Unheard, ...] = ()
     tagged: tuple[TaggedQuestion, ...] = ()
+    arp_questions: Mapping[MacAddress, ArpQuestions] = field(default_factory=dict)
     memory: Memory | None = None
     inodes: Inodes | None = None
     data_mount: str = "/"

@@ -6,6 +6,7 @@ from tinkbox.model.errors import Unavailable
 from tinkbox.model.images.references import Sources, parse_reference
 from tinkbox.model.reasons import Reason
 from tinkbox.runtime import ContainerFailed, Containers, Runtime, nobody_listens
+from tinkbox.runtime.engine_messages import wants_https
 
 Heard = Callable[[], None]
 
@@ -73,7 +74,8 @@ class ContainerImage:
             try:
                 digest = await runtime.pull(self.name, asking(self))
             except ContainerFailed as error:
-                if error.reason == Reason.REGISTRY_UNREACHABLE and self.registry == self._appliance:
+                is_away = error.reason == Reason.REGISTRY_UNREACHABLE and not wants_https(str(error))
+                if is_away and self.registry == self._appliance:
                     raise RegistryAway(str(error)) from None
                 if error.reason != Reason.IMAGE_NOT_FOUND or at == last:
                     raise

@@ -47,6 +47,13 @@ _INSECURE = (
     "one that speaks plain HTTP, as the appliance's does, has to be in insecure-registries of the engine's "
     "/etc/docker/daemon.json"
 )
+
+
+def wants_https(told: str) -> bool:
+    """Whether the engine asked a registry by HTTPS alone, as its settings have it: no patience mends that."""
+    return _INSECURE in told
+
+
 _ROWS = (
     _row((), Reason.NO_SPACE, r"no space left on device|disk quota exceeded", "there is no space left for it"),
     _row(

@@ -41,8 +41,8 @@ class Row:
 
     @property
     def is_problem(self) -> bool:
-        """Whether it waits for a person: by how it stands, or as its worker works and is silent."""
-        return self.standing.is_problem or self.machine.silent_since is not None
+        """Whether it waits for a person: by how it stands, as its worker works and is silent, or as the doctor found a fault of it."""
+        return self.standing.is_problem or self.machine.silent_since is not None or self.machine.is_fault
 
     @property
     def age_key(self) -> float:

@@ -43,13 +43,15 @@ class Verdict:
 class Rule:
     """`text` is how the firewall's own program writes it, or its number there.
 
-    `is_read`: each of its conditions is known here, also where it depends on the machine whether that holds.
+    `is_read`: each of its conditions is known here, also where it depends on the machine whether that holds.  `rest`: whether a flow
+    matches all that it asks beside a limit or chance, NO where that is about another port than ours; None: it asks for none.
     """
 
     matches: Callable[[Flow], Match]
     verdict: Verdict
     text: str
     is_read: bool = True
+    rest: Callable[[Flow], Match] | None = None
 
 
 _TOO_DEEP: Final = Rule(matches=lambda _: Match.MAYBE, verdict=Verdict(kind=Kind.UNKNOWN), text="", is_read=False)
@@ -131,15 +133,26 @@ def _end_of(
 
 def is_unclear(chains: Mapping[str, Chain], start: str, flow: Flow) -> bool:
     """Whether it hangs on rules that are not read here what becomes of a flow, of those that begin with a chain."""
-    reached = [*_reached(chains, start, flow, set(), 0)]
-    takes = chains[start].drops_rest or any(_takes(each, flow) for each in reached)
-    return takes and not all(each.is_read for each in reached) and dropped(chains, start, flow) is None
+    met = [*reached(chains, start, flow)]
+    takes = chains[start].drops_rest or any(_takes(each, flow) for each in met)
+    return takes and not all(each.is_read for each in met) and dropped(chains, start, flow) is None
 
 
 def may_be_diverted(chains: Mapping[str, Chain], start: str, flow: Flow) -> bool:
     """Whether any of a flow may be diverted, wherever to, by the rules that begin with a chain."""
-    reached = _reached(chains, start, flow, set(), 0)
-    return any(each.verdict.kind in (Kind.DIVERT, Kind.UNKNOWN) for each in reached)
+    met = reached(chains, start, flow)
+    return any(each.verdict.kind in (Kind.DIVERT, Kind.UNKNOWN) for each in met)
+
+
+def reached(chains: Mapping[str, Chain], start: str, flow: Flow) -> Iterator[Rule]:
+    """The rules that some of a flow may meet, and that decide something, of those that begin with a chain; each chain once."""
+    return _reached(chains, start, flow, set(), 0)
+
+
+def leads_to_drop(chains: Mapping[str, Chain], rule: Rule, flow: Flow) -> bool:
+    """Whether a rule leads to a chain that surely drops all of a flow."""
+    is_jump = rule.verdict.kind in (Kind.JUMP, Kind.GOTO)
+    return is_jump and isinstance(_walked(chains, rule.verdict.to, flow, 1, {}), Drop)
 
 
 def _takes(rule: Rule, flow: Flow) -> bool:

@@ -39,13 +39,16 @@ Of = TypeVar("Of", ShutPort, TakenPort)
 class FirewallReading:
     """What the rules surely do: ports that are shut, ports from which no reply gets out (or none that is long), and ports that are diverted.
 
-    Each is told once, and by itself behind a port of a bridge where it is not so for all.
+    Each is told once, and by itself behind a port of a bridge where it is not so for all.  `limited` are ports of whose questions a part is
+    dropped, by a rate or by chance, `limited_replies` those of whose replies it is.
 
     `unclear` are tables of which that is not known, by the command that shows their rules; `unread` is why one of the programs did not tell its rules.
     """
 
     shut: tuple[ShutPort, ...] = ()
     replies: tuple[ShutPort, ...] = ()
+    limited: tuple[ShutPort, ...] = ()
+    limited_replies: tuple[ShutPort, ...] = ()
     taken: tuple[TakenPort, ...] = ()
     unclear: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     unread: str = ""
@@ -93,14 +96,17 @@ class Firewall:
                 readings.append(await look())
             except Unavailable as error:
                 refused.append(error)
+        shut, replies = _once(each.shut for each in readings), _once(each.replies for each in readings)
         found = FirewallReading(
-            shut=_once(each.shut for each in readings),
-            replies=_once(each.replies for each in readings),
+            shut=shut,
+            replies=replies,
+            limited=_but(shut, _once(each.limited for each in readings)),
+            limited_replies=_but(replies, _once(each.limited_replies for each in readings)),
             taken=_once(each.taken for each in readings),
             unclear={shows: tables for each in readings for shows, tables in each.unclear.items()},
             unread=str(refused[0]) if refused else "",
         )
-        if refused and not (found.shut or found.replies or found.taken):
+        if refused and not (found.shut or found.replies or found.limited or found.limited_replies or found.taken):
             raise refused[0]
         return found
 
@@ -125,6 +131,8 @@ class Firewall:
         return FirewallReading(
             shut=tuple(tables.shut(self._ports, Way.IN)),
             replies=tuple(tables.shut(self._replying, Way.OUT)),
+            limited=tuple(tables.limited(self._ports, Way.IN)),
+            limited_replies=tuple(tables.limited(self._replying, Way.OUT)),
             taken=tuple(tables.taken(self._ports)),
             unclear=_shown_by(program, [*tables.unclear(self._ports)]),
         )
@@ -143,20 +151,29 @@ class Firewall:
         if '"ingress"' in told or '"egress"' in told:
             devices = devices_of(await self._printed("nft", "--stateless", "list", "ruleset"))
 
-        def read() -> tuple[list[ShutChain], list[ShutChain], list[ShutChain], list[str]]:
+        def read() -> tuple[list[list[ShutChain]], list[ShutChain], list[str]]:
             rules = Ruleset(told, devices, bridged)
             return (
-                [*rules.shut(self._ports, Way.IN)],
-                [*rules.shut(self._replying, Way.OUT)],
+                [
+                    [*rules.shut(self._ports, Way.IN)],
+                    [*rules.shut(self._replying, Way.OUT)],
+                    [*rules.limited(self._ports, Way.IN)],
+                    [*rules.limited(self._replying, Way.OUT)],
+                ],
                 [*rules.taken(self._ports)],
                 [*rules.unclear(self._ports)],
             )
 
         # There may be thousands of rules, and the appliance answers meanwhile.
-        shut, replies, taken, unclear = await asyncio.to_thread(_understood, "nft", read)
+        dropping, taken, unclear = await asyncio.to_thread(_understood, "nft", read)
+        shut, replies, limited, limited_replies = [
+            tuple([each.told(await self._text(each)) for each in those]) for those in dropping
+        ]
         return FirewallReading(
-            shut=tuple([each.told(await self._text(each)) for each in shut]),
-            replies=tuple([each.told(await self._text(each)) for each in replies]),
+            shut=shut,
+            replies=replies,
+            limited=limited,
+            limited_replies=limited_replies,
             taken=tuple([each.taken(await self._text(each)) for each in taken]),
             unclear=_shown_by("nft list ruleset", unclear),
         )
@@ -246,6 +263,12 @@ def _once(readings: Iterable[Sequence[Of]]) -> tuple[Of, ...]:
         if of_all is None or _reach(each)[1] < _reach(of_all)[1]:
             found.setdefault((each.interface, each.port, each.protocol, behind), each)
     return tuple(found.values())
+
+
+def _but(shut: Iterable[ShutPort], limited: Iterable[ShutPort]) -> tuple[ShutPort, ...]:
+    """Limited ports without those from, or to, which nothing gets at all."""
+    told = {(each.interface, each.port, each.protocol) for each in shut if not (each.above or each.behind)}
+    return tuple(each for each in limited if (each.interface, each.port, each.protocol) not in told)
 
 
 def _reach(each: ShutPort | TakenPort) -> tuple[str, int]:

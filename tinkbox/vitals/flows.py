@@ -57,7 +57,8 @@ def above(sizes: tuple[int, int] | None) -> int:
 class Port:
     """A port of ours that machines have to reach on an interface, at our address there; `what` is asked there.
 
-    Where it is `direct`, machines ask for their addresses without a relay between, so that they have none yet.
+    Where it is `direct`, machines ask for their addresses without a relay between, so that they have none yet.  `followed`: the kernel may
+    know that what TFTP sends belongs to a question.
     """
 
     interface: str
@@ -67,6 +68,7 @@ class Port:
     protocol: str
     what: str
     direct: bool = False
+    followed: bool = False
 
     @property
     def targets(self) -> frozenset[IPv4Address]:
@@ -101,7 +103,7 @@ class Way(StrEnum):
 # another address than that which was asked, and what TFTP sends comes from another port: neither belongs to the question.
 _NEW: Final = frozenset({"new"})
 _ESTABLISHED: Final = frozenset({"established"})
-_OF_TFTP: Final = frozenset({"new", "related"})  # the latter where the kernel's helper for TFTP follows it
+_FOLLOWED: Final = frozenset({"new", "related"})  # the latter where the kernel's helper for TFTP follows it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -192,7 +194,8 @@ class Flow:
         if self.way is Way.IN or self.port.what == "DHCP":
             mine = _NEW
         else:
-            mine = _OF_TFTP if self.port.what == "TFTP" else _ESTABLISHED
+            follows = _FOLLOWED if self.port.followed else _NEW
+            mine = follows if self.port.what == "TFTP" else _ESTABLISHED
         return how_many(len(mine & {*states}), len(mine))
 
     def is_to_kind(self, kinds: Sequence[str]) -> Match:

@@ -14,6 +14,7 @@ from tinkbox.model.images.mirrors import MirrorTrouble
 from tinkbox.model.vitals import (
     PACKET_FILTER,
     QUESTIONS_BY_MAC,
+    ArpQuestions,
     ClockVitals,
     DamagedFile,
     Descriptors,
@@ -62,7 +63,8 @@ class Sources:
     what a check of its file finds, empty for nothing; it blocks.  `engine` is why this host's container engine does not answer, None where it
     does; raises Refusal where it is not needed.  `time` is how far the clock is ahead of a time server, and which; raises Refusal where none tells.
     `refused` are the writes that are refused, and since when.  `unheard` are the ports to which something comes that we do not get,
-    `unclear` why some of these cannot be known, empty where they can, `tagged` the questions that come in for a VLAN.
+    `unclear` why some of these cannot be known, empty where they can, `tagged` the questions that come in for a VLAN,
+    `arp_questions` those for our addresses.
     `damage` is what the store heard of a damaged file while it was used, empty for nothing.  `operator_socket` is why the operator
     door's unix socket is gone, empty where it is there, `inodes` those of the data folder's file system, None where it counts none, and `data_mount` where that file system is mounted.  `file_size_limit` and `descriptors` are as in `Vitals`.  `mirrors` are
     those of registries of which nothing comes.  `unclean_end` is how the appliance before this one ended, None where it was told to.  `host` is this host beside our parts.
@@ -79,6 +81,7 @@ class Sources:
     unheard: Callable[[], Sequence[Unheard]]
     unclear: Callable[[], str] = str
     tagged: Callable[[], Sequence[TaggedQuestion]] = tuple
+    arp_questions: Callable[[], Sequence[ArpQuestions]] = tuple
     damage: Callable[[], str] = str
     mirrors: Callable[[], Sequence[MirrorTrouble]] = tuple
     unclean_end: UncleanEnd | None = None
@@ -168,10 +171,13 @@ class Gatherer:
             attachments=attachments(self._ours),
             shut_ports=self._firewall.last.shut,
             shut_replies=self._firewall.last.replies,
+            limited_ports=self._firewall.last.limited,
+            limited_replies=self._firewall.last.limited_replies,
             taken_ports=self._firewall.last.taken,
             filters_changed_at=self._filters.changed_at,
             unheard=tuple(self._sources.unheard()),
             tagged=tuple(self._sources.tagged()),
+            arp_questions={each.mac: each for each in self._sources.arp_questions()},
             memory=host_memory,
             inodes=self._sources.inodes(),
             data_mount=self._sources.data_mount(),

@@ -12,6 +12,7 @@ from typing import Final
 from tinkbox.model.vitals import ShutPort, TakenPort
 from tinkbox.vitals.filter_rules import Chain, Drop, Kind, Rule, Verdict, dropped, is_unclear
 from tinkbox.vitals.flows import Flow, Match, Port, Way, above, all_of, any_of, negated, surely
+from tinkbox.vitals.limited_flows import LimitedFlows
 
 # The chains that packets to and from this host come through, by the tables that filter; `nat` sees the first packet of a flow alone.
 _ON_THE_WAY: Final = {
@@ -47,6 +48,11 @@ _OPEN: Final = re.compile(
     r"|tcp-option|ctstatus|ctdir|ctexpire|length|pkt-type|ttl-.*|dscp.*|tos|helper|validmark|invert|loose"
     r"|accept-local|fragment|cpu|priority|realm|limit-iface-in|limit-iface-out|dir|pol|reqid|spi)"
 )
+# What holds for a part of what comes, whatever that is; `recent` with a number of hits is the same.
+_LIMITS: Final = re.compile(
+    r"--(limit|limit-burst|hashlimit|hashlimit-.*|connlimit-.*|quota|probability|every|packet|mode)"
+)
+_RECENT: Final = re.compile(r"--(rcheck|update|set|name|mask|rsource|rdest|seconds|hitcount|rttl|reap)")
 _LENGTHS: Final = re.compile(r"--length (?P<low>\d+)(?::(?P<high>\d+))?")
 _PROTOCOLS: Final = {"17": "udp", "6": "tcp"}
 
@@ -82,6 +88,7 @@ class SavedTables:
         self._command = command
         self._is_ufw = "ufw-user-input" in tables.get("filter", _Table()).policies
         self._chains = {name: table.chains() for name, table in tables.items()}
+        self._limits = {name: LimitedFlows(each) for name, each in self._chains.items()}
         told = [int(each["low"]) for each in _LENGTHS.finditer(saved)]
         self._lengths = {*told, *(int(each["high"] or each["low"]) + 1 for each in _LENGTHS.finditer(saved))}
 
@@ -97,18 +104,30 @@ class SavedTables:
         for name, start in _ON_THE_WAY[way]:
             found = self._dropped(name, start, port, way, sizes)
             if found is not None:
-                return ShutPort(
-                    interface=port.interface,
-                    port=port.port,
-                    protocol=port.protocol,
-                    why=f"{self._on(name)} {found.text}",
-                    asked=port.what,
-                    firewall="ufw" if self._is_ufw else "iptables",
-                    opens=self._opens(f"{self._on(name)} -I {start}", port, way),
-                    shows=f"{self._on(name)} -S {found.chain}",
-                    above=above(sizes),
-                )
+                return replace(self._told(port, way, name, start, found), above=above(sizes))
         return None
+
+    def limited(self, ports: Iterable[Port], way: Way) -> Iterator[ShutPort]:
+        """The ports of whose questions, or replies, a part is surely dropped, with the rule that has the limit."""
+        for port in ports:
+            for name, start in _ON_THE_WAY[way]:
+                limits = self._limits.get(name)
+                found = limits.dropped(start, self._flow(port, way)) if limits is not None else None
+                if found is not None:
+                    yield self._told(port, way, name, start, found)
+                    break
+
+    def _told(self, port: Port, way: Way, table: str, start: str, found: Drop) -> ShutPort:
+        return ShutPort(
+            interface=port.interface,
+            port=port.port,
+            protocol=port.protocol,
+            why=f"{self._on(table)} {found.text}",
+            asked=port.what,
+            firewall="ufw" if self._is_ufw else "iptables",
+            opens=self._opens(f"{self._on(table)} -I {start}", port, way),
+            shows=f"{self._on(table)} -S {found.chain}",
+        )
 
     def taken(self, ports: Iterable[Port]) -> Iterator[TakenPort]:
         """The ports of which all is diverted to elsewhere."""
@@ -134,8 +153,7 @@ class SavedTables:
             flows = {way: self._flow(port, way) for way in (Way if port.replies else (Way.IN,))}
             for way, flow in flows.items():
                 for table, start in (*_ON_THE_WAY[way], *((_DIVERTING,) if way is Way.IN else ())):
-                    chains = self._chains.get(table, {})
-                    if start in chains and is_unclear(chains, start, flow):
+                    if start in self._chains.get(table, {}) and self._is_unclear(table, start, flow):
                         found[table] = None
             replies = flows.get(Way.OUT)
             if replies is not None and replies.opens:
@@ -144,6 +162,12 @@ class SavedTables:
                     if start in chains and (is_unclear(chains, start, replies) or dropped(chains, start, replies)):
                         found[table] = None
         return iter(found)
+
+    def _is_unclear(self, table: str, start: str, flow: Flow) -> bool:
+        limits = self._limits[table]
+        if limits.dropped(start, flow) is not None:
+            return False
+        return is_unclear(self._chains[table], start, flow) or limits.is_unclear(start, flow)
 
     def _dropped(
         self, table: str, start: str, port: Port, way: Way, sizes: tuple[int, int] | None = None
@@ -195,6 +219,9 @@ _READ: Final = frozenset(
 )  # fmt: skip
 
 
+_PORTS: Final = frozenset(each for each in _READ if each.endswith(("port", "ports")))
+
+
 @dataclass(frozen=True, slots=True)
 class _Condition:
     """One option with its values; `no` stands before it."""
@@ -213,6 +240,12 @@ class _Condition:
         if self.option == "--match-set":  # what is asked of where a packet comes from depends on the machine
             return self.values[1:] == ("src",)
         return self.option in _READ or _OPEN.fullmatch(self.option) is not None
+
+    @property
+    def is_of_others(self) -> bool:
+        """Whether it asks for single ports, of which none need be a machine's."""
+        ports = self.values[0] if self.option in _PORTS and self.values else ":"
+        return not self.no and ":" not in ports
 
     def _matches(self, flow: Flow) -> Match:
         value = self.values[0] if self.values else ""
@@ -284,7 +317,28 @@ def _rule(words: list[str], text: str) -> Rule:
         verdict=Verdict(kind=kind, to=to),
         text=text,
         is_read=all(each.is_read for each in found),
+        rest=_rest(found),
     )
+
+
+def _rest(conditions: Iterable[_Condition]) -> Callable[[Flow], Match] | None:
+    """What a rule asks beside its limits, as `Rule.rest` has it."""
+    told = [*conditions]
+    counts_hits = any(each.option == "--hitcount" for each in told)
+    others = [
+        each
+        for each in told
+        if not (_LIMITS.fullmatch(each.option) or (counts_hits and _RECENT.fullmatch(each.option)))
+    ]
+    if len(others) == len(told):
+        return None
+
+    def rest(flow: Flow) -> Match:
+        matches = [(each.matches(flow), each) for each in others]
+        is_elsewhere = any(hit is Match.MAYBE and each.is_of_others for hit, each in matches)
+        return Match.NO if is_elsewhere else all_of(*(hit for hit, _ in matches))
+
+    return rest
 
 
 def _diversion(words: list[str]) -> str:

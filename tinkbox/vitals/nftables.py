@@ -11,6 +11,7 @@ from typing import Any, Final, TypeVar
 from tinkbox.model.vitals import ShutPort, TakenPort, firewalld_opens
 from tinkbox.vitals.filter_rules import Chain, Drop, Kind, Rule, Verdict, dropped, is_unclear, may_be_diverted
 from tinkbox.vitals.flows import Flow, Match, Port, Way, above, all_of, any_of, negated, surely
+from tinkbox.vitals.limited_flows import LimitedFlows
 
 _HOOKS: Final = {
     Way.IN: frozenset({"input", "prerouting", "ingress"}),
@@ -42,6 +43,8 @@ _IDLE: Final = frozenset(
 _LEADING_FIELDS: Final = frozenset({"saddr", "daddr", "sport", "dport", "protocol", "type"})
 # Statements that may end a rule early; whatever else there is decides for itself.
 _CONDITIONS: Final = frozenset({"match", "limit", "ct count", "quota", "meter", "set", "map"})
+# Of these, those that hold for a part of what comes, whatever that is; such a statement may also stand in one that fills a set.
+_LIMITS: Final = frozenset({"limit", "ct count", "quota"})
 _PROTOCOLS: Final = {"udp": ("udp", 17), "tcp": ("tcp", 6)}
 _ETHERNET_OF_ALL: Final = "ff:ff:ff:ff:ff:ff"
 # What depends on the machine, or on what was before: that a rule asks for it is no reason to say that it is not understood.
@@ -271,12 +274,34 @@ class Ruleset:
                 self._chains.setdefault(at, {})[each["name"]] = Chain(
                     rules=rules.get((at, each["name"]), ()), drops_rest=drops_rest
                 )
+            self._limits = {at: LimitedFlows(chains) for at, chains in self._chains.items()}
         except (KeyError, TypeError, AttributeError, IndexError) as error:
             raise ValueError(f"not what nft prints: {type(error).__name__}: {error}") from None
 
     def shut(self, ports: Iterable[Port], way: Way) -> Iterator[ShutChain]:
         """The ports to which nothing gets through, or from which no reply does, or none that is long; also behind a port of a bridge."""
         return (each for each in self._found([*self._filters, *self._diverting], ports, way) if not each.to)
+
+    def limited(self, ports: Iterable[Port], way: Way) -> Iterator[ShutChain]:
+        """The ports of whose questions, or replies, a part is surely dropped, with the rule that has the limit."""
+        for port in ports:
+            bridged = self._bridged.get(port.interface, frozenset[str]())
+            of_all = self._limited_of(port, way, bridged)
+            if of_all is not None:
+                yield of_all
+                continue
+            for each in self._told_apart(bridged)[:_MOST_PORTS]:
+                found = self._limited_of(port, way, bridged, each)
+                if found is not None:
+                    yield found
+
+    def _limited_of(self, port: Port, way: Way, bridged: frozenset[str], behind: str = "") -> ShutChain | None:
+        for base in self._filters:
+            flow = base.flow_behind(port, way, behind) if behind else base.flow(port, way, bridged)
+            found = self._limits[base.at].dropped(base.chain, flow) if flow is not None else None
+            if found is not None:
+                return replace(_shut(port, way, base, found), behind=behind)
+        return None
 
     def taken(self, ports: Iterable[Port]) -> Iterator[ShutChain]:
         """The ports of which all is diverted to elsewhere."""
@@ -302,13 +327,19 @@ class Ruleset:
             return flow.opens and (
                 is_unclear(chains, base.chain, flow) or dropped(chains, base.chain, flow) is not None
             )
-        if flow is not None and is_unclear(chains, base.chain, flow):
+        if flow is not None and self._is_unclear_of(base, flow):
             return True
         told = self._told_apart(bridged)
         behind = [base.flow_behind(port, way, each) for each in told]
-        return any(each is not None and is_unclear(chains, base.chain, each) for each in behind[:_MOST_PORTS]) or any(
+        return any(each is not None and self._is_unclear_of(base, each) for each in behind[:_MOST_PORTS]) or any(
             each is not None and dropped(chains, base.chain, each) is not None for each in behind[_MOST_PORTS:]
         )
+
+    def _is_unclear_of(self, base: _Base, flow: Flow) -> bool:
+        limits = self._limits[base.at]
+        if limits.dropped(base.chain, flow) is not None:
+            return False
+        return is_unclear(self._chains[base.at], base.chain, flow) or limits.is_unclear(base.chain, flow)
 
     def _found(self, bases: Sequence[_Base], ports: Iterable[Port], way: Way) -> Iterator[ShutChain]:
         for port in ports:
@@ -419,7 +450,19 @@ class Ruleset:
             verdict=verdict,
             text=text,
             is_read=all(_is_read(at, each, values) for each, values in found),
+            rest=self._rest(found) if any(_is_limit(each) for each in conditions) else None,
         )
+
+    def _rest(self, found: Sequence[tuple[Entry, _Values | None]]) -> Callable[[Flow], Match]:
+        """What a rule asks beside its limits, as `Rule.rest` has it."""
+        others = [(each, values) for each, values in found if not _is_limit(each)]
+
+        def rest(flow: Flow) -> Match:
+            matches = [(self._matches(each, values, flow), each, values) for each, values in others]
+            is_elsewhere = any(hit is Match.MAYBE and _is_of_others(each, values) for hit, each, values in matches)
+            return Match.NO if is_elsewhere else all_of(*(hit for hit, _, _ in matches))
+
+        return rest
 
     def _note(self, left: object, values: _Values) -> None:
         """Remember the lengths and devices that a rule asks for."""
@@ -582,6 +625,25 @@ def _is_read(at: _Table, condition: Entry, values: _Values | None) -> bool:
         case {"xt": _}:
             return at[0] == "ip"
     return next(iter(condition)) in _CONDITIONS
+
+
+def _is_limit(condition: Entry) -> bool:
+    """Whether a condition holds for a part of what comes: up to a rate, a number or a quota, above it, or by chance."""
+    match condition:
+        case {"match": {"left": {"numgen": _}}}:
+            return True
+        case {"set": {"stmt": statements}} | {"meter": {"stmt": statements}}:
+            told = statements if isinstance(statements, list) else [statements]
+            return any(_LIMITS & each.keys() for each in told if isinstance(each, dict))
+    return bool(_LIMITS & condition.keys())
+
+
+def _is_of_others(condition: Entry, values: _Values | None) -> bool:
+    """Whether a condition asks for single ports, of which none need be a machine's; or is told by iptables."""
+    match condition:
+        case {"match": {"left": {"payload": {"field": "dport" | "sport"}}, "op": op}}:
+            return op != "!=" and values is not None and all(each and each[0] == each[1] for each in values.ports)
+    return "xt" in condition
 
 
 def _is_of_the_machine(left: object) -> bool:

@@ -177,7 +177,8 @@ class ReadTransfer:
     nothing more to do; then either it is `complete`, or `end` says why not and `failure` the same for
     people, empty for a normal end.  The owner calls `timeout` when nothing was heard for `patience`
     seconds.  What reading `content` raises comes through; the transfer is of no use any more then.
-    `cut` makes blocks of the content.
+    `cut` makes blocks of the content.  `retransmissions` counts the datagrams that were sent again, `recovered` how often the
+    transfer went on after that.
     """
 
     def __init__(self, content: Content, request: ReadRequest, cut: Callable[[Content, int], Blocks] = Blocks) -> None:
@@ -197,6 +198,7 @@ class ReadTransfer:
         self._tries = 0
         self._doublings = 0
         self.retransmissions = 0
+        self.recovered = 0
         self.done = False
         self.end: End | None = None
         self.failure = ""
@@ -261,6 +263,7 @@ class ReadTransfer:
             return ()
         if self.block < self._sent:
             # RFC 7440 §4: an acknowledgement inside the window asks for the rest of it again.
+            self.recovered += 1
             self._rewind()
         return self._next_window()
 
@@ -308,6 +311,7 @@ class ReadTransfer:
         if self._tries:
             # Nobody knows which sending this answers, so the wait stays doubled until a round tells (Karn's algorithm).
             self._tries = 0
+            self.recovered += 1
         else:
             self._doublings = 0
             self._slowest = max(seconds, self._slowest * _FORGOTTEN) if self._heard else seconds

@@ -13,7 +13,17 @@ from dataclasses import replace
 
 from tinkbox.model.breakpoint import DEADLINE, Verb, Verdict, failed_at_breakpoint
 from tinkbox.model.errors import Invalid, TooLarge
-from tinkbox.model.reasons import CRLF, MAX_REASON, TOLD_TO_KILL, AnyReason, Reason, ReasonText, is_reason, known
+from tinkbox.model.reasons import (
+    CRLF,
+    GROUP_LIMIT,
+    MAX_REASON,
+    TOLD_TO_KILL,
+    AnyReason,
+    Reason,
+    ReasonText,
+    is_reason,
+    known,
+)
 from tinkbox.model.text import quoted
 from tinkbox.model.workflow import Outcome, State
 from tinkbox.runtime import ContainerFailed, Ended
@@ -140,7 +150,7 @@ def for_lack_of_limited_memory(outcome: Outcome, killed: LimitedKill | None, con
     if killed is None or outcome.state not in {State.FAILED, State.TIMEOUT}:
         return outcome
     own = bool(container) and container in killed.limit
-    limit = "the container's own limit of memory" if own else f"the limit of memory of the control group {killed.limit}"
+    limit = "the container's own limit of memory" if own else f"{GROUP_LIMIT} {killed.limit}"
     if outcome.reason is Reason.OUT_OF_MEMORY:
         return outcome if own else noted(outcome, f"it was {limit}, on the machine")
     of_this = _OF_THE_ENGINE if killed.of_engine else _OF_MEMORY

@@ -200,7 +200,7 @@ def test_replies_that_a_policy_keeps_in_are_told_with_the_command_that_lets_them
         on(appliance, program, *words.split())
     assert not is_answered(lab)
     found = kept(appliance)
-    assert [*found] == [67]  # what was asked for is established, and TFTP may be followed by the kernel's helper
+    assert [*found] == [67]  # what was asked for is established, and one port that TFTP may answer to is open
     assert found[67].why == f"{program} -P OUTPUT DROP"
     assert found[67].opens == f"{program} -I OUTPUT -o lab -p udp --sport 67 -j ACCEPT"
     on(appliance, *found[67].opens.split())
@@ -353,7 +353,7 @@ def test_a_table_whose_rules_are_not_understood_is_named_and_accused_of_nothing(
     lab: tuple[Host, Host], tmp_path: Path
 ) -> None:
     appliance, _ = lab
-    chain = "chain in { type filter hook input priority 0; numgen inc mod 2 0 drop; }"
+    chain = "chain in { type filter hook input priority 0; socket transparent 1 drop; }"
     loads(appliance, tmp_path, "inet own", chain)
     found = reading(appliance)
     assert (found.shut, found.unclear) == ((), {"nft list ruleset": ("inet own",)})
@@ -542,3 +542,123 @@ def test_what_is_dropped_for_all_is_not_told_again_of_one_port(lab: tuple[Host, 
         loads(appliance, tmp_path, "netdev own", chain % rule)
         assert {(each.behind, each.above) for each in reading(appliance).replies} == found
         types(appliance, "nft delete table netdev own")
+
+
+LIMITS = (
+    "nft add rule inet guard out tcp sport 80 limit rate over 40 kbytes/second drop",
+    "nft add rule inet guard out tcp sport 80 quota over 10 mbytes drop",
+    "nft add rule inet guard out meta l4proto tcp numgen random mod 100 < 30 drop",
+    "nft add rule inet guard out tcp sport 80 ct count over 2 drop",
+    "iptables -A OUTPUT -p tcp --sport 80 -m hashlimit --hashlimit-above 40kb/s --hashlimit-name h -j DROP",
+    "iptables -A OUTPUT -p tcp --sport 80 -m statistic --mode random --probability 0.3 -j DROP",
+    "iptables -A OUTPUT -p tcp --sport 80 -m connlimit --connlimit-above 2 -j DROP",
+    "iptables -A OUTPUT -p tcp --sport 80 -m quota --quota 100000 -j DROP",
+)
+
+
+@needs_nft
+@pytest.mark.parametrize("command", LIMITS)
+def test_a_rule_that_drops_a_part_of_replies_is_told_and_its_table_is_understood(
+    lab: tuple[Host, Host], tmp_path: Path, command: str
+) -> None:
+    appliance, _ = lab
+    loads(appliance, tmp_path, "inet guard", "chain out { type filter hook output priority 0; }")
+    types(appliance, command)
+    found = reading(appliance)
+    (limited,) = found.limited_replies
+    assert (limited.interface, limited.asked, found.limited, found.replies, found.unclear) == (
+        "lab",
+        "HTTP",
+        (),
+        (),
+        {},
+    )
+    how = next(each for each in ("limit", "quota", "numgen", "ct count", "statistic") if each in command)
+    assert how in limited.why
+    assert limited.shows in ("iptables -S OUTPUT", "nft list chain inet guard out")
+    types(appliance, limited.opens)
+    assert reading(appliance).limited_replies == ()
+
+
+@needs_nft
+def test_a_rate_up_to_which_questions_are_let_in_is_told_where_the_rest_is_dropped(
+    lab: tuple[Host, Host], tmp_path: Path
+) -> None:
+    appliance, _ = lab
+    rules = "limit rate 3/minute log; udp dport 69 limit rate 9/second accept; udp dport 67 limit rate 9/second accept;"
+    loads(
+        appliance,
+        tmp_path,
+        "inet guard",
+        f"chain in {{ type filter hook input priority 0; {rules} udp dport 69 drop; }}",
+    )
+    (limited,) = reading(appliance).limited
+    assert limited.asked == "TFTP"
+    assert "udp dport 69 limit rate 9/second" in limited.why
+    assert limited.why.partition(" # ")[0].endswith("accept")
+
+
+@needs_nft
+@pytest.mark.parametrize(
+    ("rules", "limited", "unclear"),
+    [
+        ("udp dport 69 limit name slow drop", ["TFTP"], False),
+        ("udp dport 67 update @seen { ip saddr limit rate over 9/second } drop", ["DHCP"], False),
+        ("tcp dport 80 meter m { ip saddr ct count over 2 } reject", ["HTTP"], False),
+        ("udp dport 67 jump some", ["DHCP"], False),
+        ("udp dport 67 limit rate 1/second jump none", ["DHCP"], False),
+        ("udp dport 69 numgen inc mod 3 vmap { 0: drop, 1: accept }", ["TFTP"], False),
+        ("udp dport 69 ip saddr 172.30.0.9 limit rate over 1/second drop", [], True),
+        ("ip saddr 172.30.0.9 accept; udp dport 69 limit rate over 1/second drop", [], True),
+        ("ip saddr 10.0.0.1 udp dport 53 limit rate over 1/second drop", [], False),
+        ("udp dport 69 accept; udp dport 69 limit rate over 1/second drop", [], False),
+        ("udp dport 69 limit rate 9/second accept; udp dport 69 accept; drop", [], False),
+        ("udp dport 69 drop; udp dport 69 limit rate over 1/second drop", [], False),
+        ("ct state new udp dport 69 limit rate over 9/second drop", ["TFTP"], False),
+        ('iifname "eth9" limit rate over 9/second drop', [], False),
+    ],
+)
+def test_a_limit_is_told_where_what_exceeds_it_is_surely_dropped(
+    lab: tuple[Host, Host], tmp_path: Path, rules: str, limited: list[str], unclear: bool
+) -> None:
+    appliance, _ = lab
+    loads(
+        appliance,
+        tmp_path,
+        "inet guard",
+        "limit slow { rate over 9/second; }",
+        "set seen { type ipv4_addr; flags dynamic; timeout 1m; size 999; }",
+        "chain none { drop; }",
+        "chain some { limit rate 9/second return; drop; }",
+        f"chain in {{ type filter hook input priority 0; {rules}; }}",
+    )
+    found = reading(appliance)
+    assert [each.asked for each in found.limited] == limited
+    assert bool(found.unclear) is unclear
+
+
+@needs_nft
+def test_what_leaves_a_device_at_a_limited_rate_is_told(lab: tuple[Host, Host], tmp_path: Path) -> None:
+    appliance, _ = lab
+    chain = 'chain out { type filter hook egress device "lab" priority 0; udp sport 67 limit rate over 1/second drop; }'
+    loads(appliance, tmp_path, "netdev guard", chain)
+    assert [each.asked for each in reading(appliance).limited_replies] == ["DHCP"]
+
+
+@needs_nft
+def test_limits_that_lose_nothing_of_ours_are_not_told(lab: tuple[Host, Host], tmp_path: Path) -> None:
+    appliance, _ = lab
+    loads(
+        appliance,
+        tmp_path,
+        "inet guard",
+        "chain in { type filter hook input priority 0; limit rate 3/minute log prefix x; tcp dport 80 limit rate 9/second accept;"
+        " tcp dport 22 limit rate over 3/minute drop; ip protocol icmp limit rate over 1/second drop; }",
+        "chain out { type filter hook output priority 0; tcp dport 25 limit rate over 9/minute drop;"
+        ' oifname "lo" limit rate over 1/second drop; udp sport 123 limit rate over 1/second drop; }',
+    )
+    types(appliance, "iptables -A INPUT -p tcp --dport 22 -m recent --update --seconds 60 --hitcount 4 -j DROP")
+    types(appliance, "iptables -A INPUT -p icmp -m limit --limit 1/second -j ACCEPT")
+    types(appliance, "iptables -A INPUT -p icmp -j DROP")
+    found = reading(appliance)
+    assert (found.limited, found.limited_replies, found.unclear) == ((), (), {})

@@ -10,6 +10,7 @@ from tinkbox.model.command_lines import about, typable
 from tinkbox.model.disks.disks import Disk, Refused
 from tinkbox.model.reasons import (
     CRLF,
+    GROUP_LIMIT,
     MAPS_USERS,
     NEW_TEXT,
     NO_ENGINE_AT,
@@ -178,7 +179,7 @@ def test_a_file_that_may_not_be_executed_is_told_otherwise_than_a_script_of_wind
     assert hint("BadCommand", "the image has no program ech") == Reason.BAD_COMMAND.hint
 
 
-PHRASES = [CRLF, NOT_EXECUTABLE, WEB_PAGE, MAPS_USERS, TOLD_TO_KILL, NO_PROGRAM_TO_CHECK, NO_ENGINE_AT]
+PHRASES = [CRLF, GROUP_LIMIT, NOT_EXECUTABLE, WEB_PAGE, MAPS_USERS, TOLD_TO_KILL, NO_PROGRAM_TO_CHECK, NO_ENGINE_AT]
 
 
 @pytest.mark.parametrize("reason", [*Reason, "Broken"])
@@ -187,6 +188,13 @@ def test_hint_of_ours_is_what_to_do_and_an_actions_own_is_told_as_its_advice(rea
     assert to_do(reason, advice, advice) == f"the action advises: '{advice}'"
     for ours in filter(None, (hint(reason), Reason.NON_ZERO_EXIT.hint)):
         assert to_do(reason, ours, "named") == "what to do: named"
+
+
+def test_memory_that_a_control_group_limits_is_not_mended_by_more_of_it() -> None:
+    told = hint("OutOfMemory", f"{GROUP_LIMIT} /lab.slice was used up, and the kernel killed a part of it")
+    assert told.startswith("raise that limit on the machine")
+    assert is_hint_of("OutOfMemory", told)
+    assert hint("OutOfMemory", "the kernel killed the action").startswith("give the machine more memory")
 
 
 def test_reason_that_is_none_of_ours_stands_in_quotes_in_a_sentence() -> None:

@@ -148,6 +148,7 @@ def replies(*rules: str, policy: str = "ACCEPT") -> list[str]:
     return [each.asked for each in SavedTables("\n".join(lines)).shut(REPLYING, Way.OUT)]
 
 
+ESTABLISHED_ALONE = "-A OUTPUT -m conntrack --ctstate RELATED,ESTABLISHED -j ACCEPT"
 REPLYING = [each for each in PORTS if each.replies]
 
 
@@ -160,13 +161,19 @@ REPLYING = [each for each in PORTS if each.replies]
         (["-A OUTPUT -p tcp -m tcp --sport 1:1024 -j REJECT --reject-with tcp-reset"], ["HTTP"]),
         (["-A OUTPUT -d 172.30.0.0/16 -j DROP"], ["HTTP", "TFTP", "PXE"]),  # DHCP answers all as well
         (["-A OUTPUT -s 172.30.0.1/32 -p tcp -j DROP"], ["HTTP"]),
-        (["-A OUTPUT -m conntrack --ctstate NEW -j DROP"], ["DHCP"]),
-        (["-A OUTPUT -m conntrack --ctstate RELATED,ESTABLISHED -j ACCEPT", "-A OUTPUT -j DROP"], ["DHCP"]),
+        (["-A OUTPUT -m conntrack --ctstate NEW -j DROP"], ["DHCP", "TFTP"]),
+        ([ESTABLISHED_ALONE, "-A OUTPUT -j DROP"], ["DHCP", "TFTP"]),
         (["-A OUTPUT -o lo -j ACCEPT", "-A OUTPUT -p udp -j DROP"], ["DHCP", "TFTP", "PXE"]),
     ],
 )
 def test_replies_that_a_rule_surely_drops_are_told(rules: list[str], asked: list[str]) -> None:
     assert replies(*rules) == asked
+
+
+def test_what_tftp_sends_may_belong_to_a_question_where_the_kernel_follows_it() -> None:
+    saved = f"*filter\n:OUTPUT ACCEPT [0:0]\n{ESTABLISHED_ALONE}\n-A OUTPUT -j DROP"
+    followed = [replace(each, followed=True) for each in REPLYING]
+    assert [each.asked for each in SavedTables(saved).shut(followed, Way.OUT)] == ["DHCP"]
 
 
 @pytest.mark.parametrize(
@@ -230,8 +237,9 @@ def test_what_is_for_all_of_a_wire_shuts_dhcp_where_no_relay_asks() -> None:
 def test_a_firewall_of_ufw_that_denies_what_goes_out_is_opened_by_ufw() -> None:
     lines = UFW.read_text().replace(":OUTPUT ACCEPT", ":OUTPUT DROP").splitlines()
     saved = "\n".join(each for each in lines if not each.startswith("-A ufw-track-output"))
-    (found,) = SavedTables(saved).shut(REPLYING, Way.OUT)
+    found, tftp = SavedTables(saved).shut(REPLYING, Way.OUT)
     assert found.opens == "ufw allow out on lab from any port 67 proto udp"
+    assert (tftp.asked, tftp.opens) == ("TFTP", "ufw allow out on lab from any proto udp")
 
 
 DOCKER = (
@@ -299,7 +307,8 @@ def unclear(table: str, *rules: str, policy: str = "ACCEPT") -> list[str]:
         ("filter", '-A INPUT -m u32 --u32 "0x0=0x0" -j DROP'),
         ("filter", '-A INPUT -m bpf --bytecode "1,6 0 0 1" -j REJECT --reject-with icmp-port-unreachable'),
         ("filter", "-A INPUT -m time --timestart 10:00:00 -j DROP"),
-        ("filter", "-A INPUT -m statistic --mode random --probability 0.5 -j DROP"),
+        ("filter", "-A INPUT -m mac --mac-source 00:11:22:33:44:55 -m limit --limit 1/sec -j DROP"),
+        ("filter", "-A INPUT -p tcp -m tcp --syn -m connlimit --connlimit-above 20 -j REJECT"),
         ("filter", "-A OUTPUT -m string --string x --algo bm -j DROP"),
         (
             "mangle",

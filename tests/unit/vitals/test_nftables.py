@@ -281,6 +281,7 @@ SOURCE = {"payload": {"protocol": "ip", "field": "saddr"}}
 TARGET = {"payload": {"protocol": "ip", "field": "daddr"}}
 CONCATENATED = {"concat": [SOURCE, port("udp")]}
 NUMBERED = {"numgen": {"mode": "random", "mod": 2, "offset": 0}}
+LENGTH = {"meta": {"key": "length"}}
 OCTETS = {"payload": {"base": "th", "offset": 17, "len": 15}}
 
 
@@ -310,7 +311,10 @@ OCTETS = {"payload": {"base": "th", "offset": 17, "len": 15}}
         ([[{"mangle": {"key": OCTETS, "value": 1}}]], ["inet t"]),
         ([[{"mangle": {"key": {"meta": {"key": "mark"}}, "value": 1}}, ACCEPT]], []),
         ([[{"mangle": {"key": {"tcp option": {"name": "maxseg", "field": "size"}}, "value": 1400}}]], []),
-        ([[{"vmap": {"key": NUMBERED, "data": {"set": [[0, DROP], [1, ACCEPT]]}}}]], ["inet t"]),
+        ([[{"vmap": {"key": NUMBERED, "data": {"set": [[0, DROP], [1, ACCEPT]]}}}]], []),  # told as what it is
+        ([[is_(NUMBERED, 0), {"queue": {"num": 0}}]], ["inet t"]),
+        ([[is_(SOURCE, "172.30.0.9"), {"limit": {"rate": 1}}, DROP]], ["inet t"]),
+        ([[is_(LENGTH, 500, ">"), {"limit": {"rate": 1}}, DROP]], ["inet t"]),
         ([[{"vmap": {"key": NUMBERED, "data": {"set": [[0, ACCEPT], [1, {"continue": None}]]}}}]], []),
         ([[{"vmap": {"key": port("udp"), "data": "@unknown"}}]], ["inet t"]),
         ([[{"vmap": {"key": port("udp"), "data": {"set": [[22, DROP]] * 5000}}}]], ["inet t"]),
@@ -338,7 +342,7 @@ def test_rules_of_iptables_are_clear_by_what_iptables_says_of_them() -> None:
 
 
 def test_a_device_that_is_one_of_several_ports_is_unclear_where_it_may_drop() -> None:
-    told = of_rules([is_(port("udp"), 67), is_(NUMBERED, 0), DROP], family="netdev", hook="ingress", dev="p1")
+    told = of_rules([is_(port("udp"), 67), is_(OCTETS, 0), DROP], family="netdev", hook="ingress", dev="p1")
     assert [*Ruleset(told, {}, BRIDGED).unclear(PORTS)] == ["netdev t"]
     assert [*Ruleset(told, {}, {"lab": frozenset({"p2"})}).unclear(PORTS)] == []
 
@@ -379,7 +383,6 @@ def test_what_a_bridge_drops_at_one_port_is_told_of_that_port(
     }
 
 
-LENGTH = {"meta": {"key": "length"}}
 IP_LENGTH = {"payload": {"protocol": "ip", "field": "length"}}
 UDP_LENGTH = {"payload": {"protocol": "udp", "field": "length"}}
 ALL_LONG = {"HTTP": 500, "TFTP": 500}
@@ -404,7 +407,6 @@ ALL_LONG = {"HTTP": 500, "TFTP": 500}
         ([[is_(LENGTH, 500, "<"), DROP]], {}),
         ([[is_(LENGTH, {"range": [501, 1500]}), DROP]], {"TFTP": 500}),  # of TCP the rule sees whole trains
         ([[is_(LENGTH, 500, ">"), is_(TO, "10.0.0.1"), DROP]], {}),
-        ([[is_(LENGTH, 500, ">"), {"limit": {"rate": 1}}, DROP]], {}),
         ([[is_({"ct": {"key": "state"}}, "established"), ACCEPT], [is_(LENGTH, 500, ">"), DROP]], {"TFTP": 500}),
     ],
 )

@@ -8,6 +8,7 @@ import re
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from importlib.resources.abc import Traversable
@@ -187,9 +188,10 @@ class _BootDoor:
             return Delivery(path, content_type, delivered, Listeners(moves=moves))
         stuck = partial(self._stuck, peer, name, step)
         trouble = partial(self._trouble, peer, name, step, began, self._goes_on(peer))
-        return Delivery(
-            path, content_type, delivered, Listeners(moves=moves, stuck=stuck, trouble=trouble, traffic=self._traffic)
+        listeners = Listeners(
+            moves=moves, stuck=stuck, trouble=trouble, traffic=self._traffic, to_come=_to_come_after(path)
         )
+        return Delivery(path, content_type, delivered, listeners)
 
     def _goes_on(self, peer: str) -> object:
         """Note that an address asks for something new; returns what stands for it until the next time."""
@@ -213,6 +215,8 @@ class _BootDoor:
         facts |= {"size": told.size, "seconds": seconds}
         if told.rate:
             facts["rate"], detail = told.rate, f"{detail}, {told.rate} bytes a second"
+            if told.to_come:
+                facts["to_come"], detail = told.to_come, f"{detail}, {told.to_come} bytes are to come after that"
         _log.warning("%s: %s", peer, detail, extra={"action": "boot.download-trouble"})
         self._planner.saw_address(peer, Stage.DOWNLOAD_TROUBLE, detail, **facts)
 
@@ -292,6 +296,14 @@ def has_firmware(folder: BootFolder, plan: Plan) -> bool:
     if plan.firmware is Need.UNNEEDED or not ARCHITECTURE.match(plan.interface.architecture):
         return False
     return _is_there(folder.osie / plan.interface.architecture / FIRMWARE)
+
+
+def _to_come_after(path: Path) -> int:
+    """The bytes of an OSIE that every machine asks for after this file: the ramdisk after the kernel.  Not each is sent more."""
+    with suppress(OSError):
+        if path.name == "vmlinuz":
+            return path.with_name("initramfs").stat().st_size
+    return 0
 
 
 def _is_there(path: Path) -> bool:

@@ -12,7 +12,7 @@ from tinkbox.model.boot import DownloadTrouble
 
 # Seconds: among a thousand machines, and with a packet lost now and then, the first of a file is there by then.
 STUCK_AFTER: Final = 20.0
-# Seconds that the rest of a file may take at the rate of now: a boot that waits longer is taken for one that stands still.
+# Seconds that the rest of a file, and the files that follow, may take at the rate of now: a boot that waits longer is taken for one that stands still.
 SLOW_FROM: Final = 300.0
 # Bytes a second, more than 10 Mbit/s: while all machines together are sent that much, one that gets little waits for the others.
 SHARED_FROM: Final = 2 << 20
@@ -43,12 +43,16 @@ class Traffic:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trouble:
-    """What is wrong with a download that stands at byte `at` of a file of `size` bytes; `rate` is in bytes a second, 0: not known."""
+    """What is wrong with a download that stands at byte `at` of a file of `size` bytes; `rate` is in bytes a second, 0: not known.
+
+    `to_come` are the bytes of other files that a boot needs after this one.
+    """
 
     what: DownloadTrouble
     at: int
     size: int
     rate: int = 0
+    to_come: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +60,7 @@ class Listeners:
     """Who hears of a download: that more of it was taken, that nothing of it ever was, and what trouble it has.
 
     `stuck` hears it once, `trouble` of each kind once.  `traffic` is of the same door.  It is looked at every `look_every` seconds.
+    `to_come` are the bytes of other files that the boot needs after this one.
     """
 
     moves: Callable[[], None] = lambda: None
@@ -64,6 +69,7 @@ class Listeners:
     traffic: Traffic = field(default_factory=Traffic)
     look_every: float = STUCK_AFTER
     slow_from: float = SLOW_FROM
+    to_come: int = 0
 
 
 class DownloadWatch:
@@ -173,7 +179,8 @@ class DownloadWatch:
 
     def _see_rate(self, lately: int, all_lately: int) -> None:
         rate, all_rate = lately / self._told.look_every, all_lately / self._told.look_every
-        is_slow = self._length - self._taken > rate * self._told.slow_from and all_rate < SHARED_FROM
+        left = self._length - self._taken + self._told.to_come
+        is_slow = left > rate * self._told.slow_from and all_rate < SHARED_FROM
         self._slow_looks = self._slow_looks + 1 if is_slow else 0
         if self._slow_looks >= _SLOW_LOOKS:
             self._tell(DownloadTrouble.SLOW, round(rate))
@@ -181,4 +188,5 @@ class DownloadWatch:
     def _tell(self, what: DownloadTrouble, rate: int = 0) -> None:
         if what not in self._found:
             self._found.add(what)
-            self._told.trouble(Trouble(what=what, at=self._offset + self._taken, size=self._size, rate=rate))
+            at, to_come = self._offset + self._taken, self._told.to_come
+            self._told.trouble(Trouble(what=what, at=at, size=self._size, rate=rate, to_come=to_come))

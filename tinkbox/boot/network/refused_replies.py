@@ -44,7 +44,7 @@ class Refusals:
         known = before[0] if before else first
         targets = (*(each for each in known.targets if each != to), to)[-_TARGETS:]
         self._standing[key] = (
-            replace(known, times=known.times + 1, error=first.error, to=to, targets=targets),
+            replace(known, times=known.times + 1, error=first.error, to=to, targets=targets, until=now),
             now,
             again,
         )

@@ -408,6 +408,8 @@ class TftpServer:
             why=why,
             message=message,
             heard=int(transfer.moving),
+            retransmissions=transfer.retransmissions,
+            recovered=transfer.recovered,
             **kept_in,
         )
 

@@ -73,6 +73,15 @@ def blamed(case: Case, symptom_of: frozenset[Duty]) -> Iterator[Fault]:
             yield each
 
 
+def aimed_at(case: Case) -> Iterator[Fault]:
+    """The appliance's faults that concern the machine's own address, before it shows a symptom: it is to boot, and they will stop it."""
+    if case.mac is None or case.worker_heard is not None or not (case.ticket or case.waited_since):
+        return
+    for each in case.faults:
+        if each.stops.to and each.stops.duties & BOOTING and _concerns(each.stops, case):
+            yield each
+
+
 def mended_at(case: Case) -> datetime | None:
     """When a fault of the appliance that stopped boots of machines like the patient was found last, of those that are over; None: never."""
     of_boots = [at for each, at in case.mended if each.stops.duties & BOOTING and _concerns(each.stops, case)]

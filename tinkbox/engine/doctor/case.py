@@ -11,10 +11,9 @@ from enum import StrEnum
 from ipaddress import IPv4Address, IPv4Network, IPv6Address
 from typing import Final
 
-from tinkbox.engine.machines.boot_progress import is_its_own
-from tinkbox.engine.timeline.sighting_rules import Unnoted, begins, ended_at
+from tinkbox.engine.timeline.sighting_rules import Unnoted, begins, ended_at, is_in_its_name
 from tinkbox.engine.workflows.journals import LostWork
-from tinkbox.model.boot import FETCHED, FORGEABLE, Stage
+from tinkbox.model.boot import FORGEABLE, Stage
 from tinkbox.model.command_lines import not_ours
 from tinkbox.model.diagnosis import Gravity, Rival
 from tinkbox.model.disk_usage import DiskUsage
@@ -25,7 +24,7 @@ from tinkbox.model.leases import GIVES_ADDRESSES, Claimant, Subnet
 from tinkbox.model.limits import Standing
 from tinkbox.model.notes import Retirement
 from tinkbox.model.sightings import Line, Sighting
-from tinkbox.model.vitals import StaticPort, TaggedQuestion, Vitals
+from tinkbox.model.vitals import ArpQuestions, StaticPort, TaggedQuestion, Vitals
 from tinkbox.model.workflow import State
 from tinkbox.wire.polling import ORDERS_SECONDS, SILENT_SECONDS
 
@@ -96,6 +95,18 @@ class Way:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Printed:
+    """What a running action printed: its last line, and when output came last, None: not since the appliance began.
+
+    `anything` tells whether it printed at all.
+    """
+
+    last: str = ""
+    at: datetime | None = None
+    anything: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Work:
     """A workflow that is not over, or ended last, and where it stands; of a machine: the one that it works on or waits for.
 
@@ -114,7 +125,7 @@ class Work:
     where a failed action may have missed them.  `engine_away` is since when the machine's engine does not answer its worker.  `gone` are services that were ready,
     and are not there any more.  `image` is that of the action.  `service` is the one that kept it from beginning, where it ended for that, on `service_host`.
     `template` is what its template is called.  `idle` tells that the machine was seen last with its worker in touch, and was sent nowhere since, so
-    that the worker is to ask for what waits.
+    that the worker is to ask for what waits.  `printed` is what a running action printed, None: that was not asked.
     """
 
     id: str
@@ -157,6 +168,7 @@ class Work:
     service_host: str = ""
     template: str = ""
     idle: bool = False
+    printed: Printed | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -267,7 +279,8 @@ class Case:
     machine's name as in use, None where that was not asked or is not known.  `relay_answers` tells whether
     the relay that the machine asks by answers ping, None where that was not asked.  `hosts` are the machines of ours whose MACs and
     addresses, by which they stand there, are among those that other servers, other appliances, holders of our address, claimants, those whom a limit
-    holds back and hosts that were refused in its name show.  `tagged` are questions that came in for VLANs, of whichever machines.
+    holds back and hosts that were refused in its name show.  `tagged` are questions that came in for VLANs, of whichever machines,
+    and `arp_questions` those by ARP for our addresses.
     `static_port` is the static entry that a bridge of the appliance's host has for the machine, and `behind` that bridge's port behind
     which it was heard; empty: not known, or no fault makes a difference between ports.
     `static_neighbour` is the machine's address, where the ARP table of that host has another MAC for it permanently, with the interface and this MAC.
@@ -322,6 +335,7 @@ class Case:
     faults: tuple["Fault", ...] = ()
     hosts: Mapping[str, KnownHost] = field(default_factory=dict)
     tagged: tuple[TaggedQuestion, ...] = ()
+    arp_questions: Mapping[MacAddress, ArpQuestions] = field(default_factory=dict)
     static_port: StaticPort | None = None
     behind: str = ""
     static_neighbour: tuple[IPv4Address, str, MacAddress] | None = None
@@ -343,9 +357,7 @@ class Case:
     @property
     def boots(self) -> tuple[tuple[Sighting, ...], ...]:
         """The sightings of each of its boots, oldest first, without what another host fetched: that shows nothing of them."""
-        return boots(
-            [each for each in self.sightings if each.stage not in FETCHED or is_its_own(each.stage, each.facts)]
-        )
+        return boots([each for each in self.sightings if not is_in_its_name(each.stage, each.facts)])
 
     @property
     def last(self) -> tuple[Sighting, ...]:

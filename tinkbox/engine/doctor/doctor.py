@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
-from tinkbox.engine.doctor.blame import blamed, may_explain
+from tinkbox.engine.doctor.blame import aimed_at, blamed, may_explain
 from tinkbox.engine.doctor.case import BOOTING, Case, Duty, Fault, Finding, in_touch_anyway, moment
 from tinkbox.engine.doctor.rules.appliance import (
     address_missing,
@@ -43,7 +43,7 @@ from tinkbox.engine.doctor.rules.disk import (
 from tinkbox.engine.doctor.rules.document import gateway_away, name_server_away, refused_here
 from tinkbox.engine.doctor.rules.download import download_stopped
 from tinkbox.engine.doctor.rules.engine import machine_engine_away, service_gone
-from tinkbox.engine.doctor.rules.firewall import port_shut, port_taken, replies_refused
+from tinkbox.engine.doctor.rules.firewall import firewall_limits, port_shut, port_taken, replies_refused
 from tinkbox.engine.doctor.rules.host import (
     address_taken,
     database_gone,
@@ -83,6 +83,7 @@ from tinkbox.engine.doctor.rules.network import (
     address_in_use,
     address_outside,
     answers_for_many,
+    arp_unanswered,
     asks_in_vlan,
     held_back,
     nobody_gives_addresses,
@@ -124,11 +125,13 @@ from tinkbox.engine.doctor.rules.system import (
 from tinkbox.engine.doctor.rules.work import (
     image_missing,
     other_worker,
+    running,
     service_not_ready,
     waiting,
     workflow_failed,
 )
-from tinkbox.engine.timeline.sighting_rules import ended_at
+from tinkbox.engine.machines.boot_progress import BOOTS
+from tinkbox.engine.timeline.sighting_rules import ended_at, is_its_own
 from tinkbox.model.command_lines import about
 from tinkbox.model.diagnosis import Diagnosis, Gravity
 from tinkbox.model.reasons import Reason
@@ -188,6 +191,7 @@ RULES: Sequence[Rule] = (
     Rule("RepliesRefused", "replies that this host does not let out", replies_refused),
     Rule("PortShut", "this host's own firewall", port_shut),
     Rule("PortTaken", "a port of ours that this host diverts to elsewhere", port_taken),
+    Rule("FirewallLimits", "this host's own firewall, where it drops a part", firewall_limits),
     Rule("PortUnheard", "packets that this host drops before we get them", port_unheard, of_boot=True),
     Rule("DatabaseGone", "a database whose file was deleted or replaced while it is open", database_gone),
     Rule("DatabaseDamaged", "a database whose pages do not fit together", database_damaged),
@@ -396,6 +400,14 @@ RULES: Sequence[Rule] = (
         explains=False,
         says_least=True,
     ),
+    Rule(
+        "ArpUnanswered",
+        "firmware that has its address, and that our ARP answers do not reach",
+        arp_unanswered,
+        explained_by=frozenset({"SentElsewhere"}),
+        of_boot=True,
+        symptom_of=frozenset({Duty.TFTP, Duty.HTTP}),
+    ),
     Rule("AsksInVlan", "a machine whose questions come in tagged for a VLAN", asks_in_vlan),
     Rule(
         "SpanningTree", "a switch port that opens late", spanning_tree, of_boot=True, symptom_of=frozenset({Duty.DHCP})
@@ -439,10 +451,12 @@ RULES: Sequence[Rule] = (
     ),
     Rule("SilentDisk", "a machine that was told to boot its new disk, and is silent since", silent_disk, vague=True),
     Rule("Stalled", "a boot that stands still", stalled_boot, vague=True, of_boot=True, symptom_of=BOOTING),
+    Rule("Running", "an action that runs and prints nothing", running, vague=True, of_work=True),
     Rule("Waiting", "a workflow that waits, as it should", waiting, vague=True, of_work=True),
 )
 
 
+_BY_NAME: Final = {each.name: each for each in RULES}
 _PLACES: Final = {each.name: place for place, each in enumerate(RULES)}
 _SAYING_LEAST: Final = frozenset(each.name for each in RULES if each.says_least)
 
@@ -468,6 +482,8 @@ def diagnose(case: Case, rules: Sequence[Rule] = RULES) -> tuple[Diagnosis, ...]
             continue
         # What fails in the rule itself, and the appliance's own faults, are told all the same.
         found += [each for each in _told(case, rule) if each.rule != rule.name or not _is_as_grave(why, each)]
+    if all(each.gravity is Gravity.HARMLESS for each in found):
+        found += [_diagnosis(case, _BY_NAME[each.rule], each.rule, each.found) for each in aimed_at(case)]
     once: dict[tuple[str, str, str], Diagnosis] = {}  # a fault of the appliance may explain several symptoms
     for each in found:
         once.setdefault((each.rule, each.subject, each.cause), each)
@@ -582,6 +598,10 @@ def _outlived(case: Case, rule: Rule, found: Finding) -> datetime | None:
     work = case.work
     if work is None or work.contact is None:
         return None
+    if any(
+        each.at > work.contact and each.stage in BOOTS and is_its_own(each.stage, each.facts) for each in case.sightings
+    ):
+        return None  # that was another boot: the machine itself fetched a script since
     begin = work.contact - work.polls
     since = replace(
         case,

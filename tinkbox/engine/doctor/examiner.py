@@ -357,7 +357,10 @@ class Examiner:
         rules = work_rules()
         for number, work in enumerate(works):
             if work.id not in covered:
-                found += diagnose(replace(base, mac=work.machine, work=work), rules)
+                seen = self._machines.timeline.newest(work.machine) if work.machine else None
+                found += diagnose(
+                    replace(base, mac=work.machine, work=work, heard_at=ended_at(seen) if seen else None), rules
+                )
             if number % 50 == 49:
                 await asyncio.sleep(0)
         return found
@@ -652,6 +655,8 @@ class Examiner:
                 work = patient
             if work is not None and (work.machine != mac or work.state in _UNTOLD):
                 work = None
+            if work is not None and work.printed is None and not base.surveyed:
+                work = await self._work.with_output(work)
             found += diagnose(await self._machine(base, mac, lost, waited_for, work, vitals))
             await asyncio.sleep(0)  # machines that boot are answered between two of them
         return found
@@ -769,6 +774,7 @@ class Examiner:
             limits=limits,
             claimants=claimants,
             tagged=vitals.tagged,
+            arp_questions=vitals.arp_questions,
             unnoted=self._machines.timeline.unnoted(),
             question=self._question,
             addressed=addressed,

@@ -4,9 +4,8 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 
 from tinkbox.engine.doctor.case import Case, Near
-from tinkbox.engine.machines.boot_progress import is_its_own
 from tinkbox.engine.machines.machines import Machines, MachineStatus
-from tinkbox.engine.timeline.sighting_rules import ended_at
+from tinkbox.engine.timeline.sighting_rules import ended_at, is_its_own
 from tinkbox.model.alike_macs import alike
 from tinkbox.model.hardware import Hardware, MacAddress, primary
 from tinkbox.model.inventory import Inventory

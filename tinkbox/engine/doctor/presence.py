@@ -109,16 +109,15 @@ class Presence:
         behind = _behind(case, address)
         answers = await self.answers(mac, address) if address is not None else None
         self._silent[mac] = _Silent(case.now, since, work.called or mac, behind, reached=answers is True)
-        self._silent = {
-            each: kept for each, kept in self._silent.items() if timedelta() <= case.now - kept.at < LOOKED_AT_WITHIN
-        }
+        # One that a question of a person found meanwhile may be newer than this case.
+        self._silent = {each: kept for each, kept in self._silent.items() if abs(case.now - kept.at) < LOOKED_AT_WITHIN}
         beside = sorted(
             kept.called
             for each, kept in self._silent.items()
             if each != mac and behind and kept.behind == behind and not kept.reached
             if abs(kept.since - since) <= work.polls + TOGETHER_WITHIN
         )
-        link = _link(vitals, case, address)
+        link = _link(vitals, case, address, since + work.polls + TOGETHER_WITHIN)
         return replace(case, work=replace(work, answers=answers, silent_beside=tuple(beside[:MOST_BESIDE]), link=link))
 
     async def with_way(self, work: Work, interface: Interface | None) -> Work:
@@ -241,9 +240,10 @@ def _behind(case: Case, address: IPv4Address | None) -> str:
     return next((str(each.network) for each in case.subnets if address is not None and address in each.network), "")
 
 
-def _link(vitals: Vitals, case: Case, address: IPv4Address | None) -> str:
-    """What is wrong with the appliance's interface on the machine's network; empty: nothing is known to be."""
-    names = {each.interface for each in case.subnets if address is not None and address in each.network}
+def _link(vitals: Vitals, case: Case, address: IPv4Address | None, by: datetime) -> str:
+    """What is wrong with the appliance's interface on the machine's network, and began by then; empty: nothing is known to be."""
+    later = {each.stops.interface for each in case.faults if each.stops.since is not None and each.stops.since > by}
+    names = {each.interface for each in case.subnets if address is not None and address in each.network} - later
     for each in vitals.attachments:
         if each.interface in names and (trouble := _trouble(each)):
             return f"the appliance's interface {each.interface} {trouble}"

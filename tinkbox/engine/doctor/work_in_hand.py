@@ -13,7 +13,7 @@ from functools import partial
 from typing import Final
 
 from tinkbox import __version__
-from tinkbox.engine.doctor.case import ON_APPLIANCE, AwaitedService, Work
+from tinkbox.engine.doctor.case import ON_APPLIANCE, AwaitedService, Printed, Work
 from tinkbox.engine.doctor.waiting import waits_for
 from tinkbox.engine.machines.machines import Machines, MachineStatus
 from tinkbox.engine.templates.wanted_images import wanted_images
@@ -28,14 +28,16 @@ from tinkbox.model.hardware import MacAddress, called
 from tinkbox.model.images.standing import StandingOf
 from tinkbox.model.reasons import hint
 from tinkbox.model.services import APPLIANCE, Phase, PlannedService, ServiceStatus
-from tinkbox.model.text import named, quoted
+from tinkbox.model.text import named, one_line, quoted
 from tinkbox.model.workflow import FINAL, ActionStatus, ListedWorkflow, PlannedAction, State, WorkflowHead, full_name
 from tinkbox.store.database import Store, Tables
 from tinkbox.wire.polling import POLL_SECONDS
 
 AT_ONCE: Final = 50  # workflows that are read in one question, and machines between two turns of the loop
 TAIL: Final = 2
+ENDED_TAIL: Final = 4
 LONGEST_NAME: Final = 60
+LONGEST_LINE: Final = 300
 _BAD: Final = (State.FAILED, State.TIMEOUT)
 
 
@@ -57,7 +59,7 @@ class Patient:
 
 
 class WorkInHand:
-    """`standing_of` tells where an image comes from."""
+    """`standing_of` tells where an image comes from, `printed_at` when a machine's attempt printed last (`Attempts`)."""
 
     def __init__(
         self,
@@ -66,8 +68,10 @@ class WorkInHand:
         syslog: Syslog,
         standing_of: StandingOf,
         clock: Callable[[], datetime],
+        printed_at: Callable[[str, str], datetime | None] = lambda _, __: None,
     ) -> None:
         self._store = store
+        self._printed_at = printed_at
         self._machines = machines
         self._syslog = syslog
         self._standing_of = standing_of
@@ -144,7 +148,7 @@ class WorkInHand:
             work = replace(work, images=self._missing(left, awaited))
         hosts = [each.service.host for each in flow.awaited() if each.service.host != APPLIANCE]
         return Patient(
-            work=await self.with_kernel(work),
+            work=await self.with_output(await self.with_kernel(work)),
             machines=tuple(dict.fromkeys(each for each in (work.hardware_id, *hosts) if each)),
         )
 
@@ -158,6 +162,26 @@ class WorkInHand:
             return work
         macs = self._macs(work.hardware_id) or [work.machine]
         return replace(work, kernel=tuple(await self._syslog.of_kernel(macs, work.since, work.ended_at)))
+
+    async def with_output(self, work: Work) -> Work:
+        """The same with what its running action printed."""
+        if work.action_state is not State.RUNNING or work.state is not State.RUNNING:
+            return work
+
+        def question(tables: Tables) -> tuple[str, Printed] | None:
+            running = [each for each in tables.workflows.attempts(work.id) if each.state is State.RUNNING]
+            if not running:
+                return None
+            attempt = running[-1]
+            printed = tables.output.last(attempt.token).decode(errors="replace")
+            lines = [told for each in printed.splitlines() if (told := one_line(each, LONGEST_LINE))]
+            return attempt.token, Printed(last=lines[-1] if lines else "", anything=attempt.output_length > 0)
+
+        found = await self._store.read(question)
+        if found is None:
+            return work
+        token, told = found
+        return replace(work, printed=replace(told, at=self._printed_at(work.hardware_id, token)))
 
     def warned(self, work: Work) -> bool:
         """Whether the kernel of the machine said anything grave since the action began, as far as that is in memory."""
@@ -375,6 +399,6 @@ def _ended(work: Work, flow: ListedWorkflow) -> Work:
         reason=reason,
         message=message,
         hint=outcome.hint if outcome else hint(reason, message),
-        tail=tuple(outcome.tail[-TAIL:]) if outcome else (),
+        tail=tuple(outcome.tail[-ENDED_TAIL:]) if outcome else (),
         service=flow.service,
     )

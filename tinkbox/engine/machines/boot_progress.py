@@ -4,7 +4,7 @@ It is noted in memory while machines are answered, and saved in batches.
 """
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import NoReturn
@@ -12,11 +12,11 @@ from typing import NoReturn
 from tinkbox.engine.batch_saving import keep_saving
 from tinkbox.engine.machines.absences import Absences
 from tinkbox.engine.machines.known_machines import KnownMachines
-from tinkbox.engine.timeline.sighting_rules import Entry, Round
+from tinkbox.engine.timeline.sighting_rules import Entry, Round, is_its_own
 from tinkbox.engine.timeline.stalls import PATIENCE
 from tinkbox.engine.timeline.timeline import Timeline
 from tinkbox.engine.wakeups import CHANGES, RETURNS, Wakeups
-from tinkbox.model.boot import DECISIONS, Stage
+from tinkbox.model.boot import Stage
 from tinkbox.model.errors import Conflict, Denied
 from tinkbox.model.hardware import Hardware, MacAddress, primary
 from tinkbox.model.sightings import OTHER_HOST, UNSEEN, Fact, Note, Sighting
@@ -234,8 +234,3 @@ class BootProgress:
 def _is_boot(note: Note | Sighting) -> bool:
     """Whether a machine begins to boot.  What another host did in its name does not park it."""
     return note.stage in BOOTS and is_its_own(note.stage, note.facts)
-
-
-def is_its_own(stage: Stage, facts: Mapping[str, Fact]) -> bool:
-    """Whether it was the machine that did something, and nobody in its name or about it."""
-    return OTHER_HOST not in facts and stage not in DECISIONS

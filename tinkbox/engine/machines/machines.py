@@ -9,7 +9,7 @@ from functools import partial
 from tinkbox.engine.machines.absences import Absences
 from tinkbox.engine.machines.boot_facts import BootFactsCache
 from tinkbox.engine.machines.boot_plan import barred_reason, parked_reason
-from tinkbox.engine.machines.boot_progress import BootProgress, is_its_own
+from tinkbox.engine.machines.boot_progress import BootProgress
 from tinkbox.engine.machines.boot_tickets import Kind, Seal
 from tinkbox.engine.machines.known_machines import KnownMachines
 from tinkbox.engine.machines.replacement import (
@@ -24,6 +24,7 @@ from tinkbox.engine.machines.replacement import (
     workflow_in_the_way,
 )
 from tinkbox.engine.machines.sessions import Near, Sessions
+from tinkbox.engine.timeline.sighting_rules import is_its_own
 from tinkbox.engine.timeline.stalls import stalled
 from tinkbox.engine.timeline.timeline import Timeline
 from tinkbox.engine.turns import in_slices

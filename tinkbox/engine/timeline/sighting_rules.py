@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from tinkbox.engine.timeline.stalls import MOVED
-from tinkbox.model.boot import Asker, Stage
+from tinkbox.model.boot import DECISIONS, FETCHED, Asker, Stage
 from tinkbox.model.command_lines import not_ours
 from tinkbox.model.hardware import MacAddress
-from tinkbox.model.sightings import SENT_ALONE, Fact, Note, Sighting
+from tinkbox.model.sightings import OTHER_HOST, SENT_ALONE, Fact, Note, Sighting
 from tinkbox.model.text import one_line
 
 MAX_DETAIL = 500
@@ -61,6 +61,21 @@ _RENEWED = (Stage.REQUESTED, Stage.LEASED, Stage.CLOCK)  # for as long as the ma
 _PROGRESS = frozenset(
     {Stage.SCRIPT, Stage.DISCOVERY, Stage.SUPPLIED, Stage.OWN_BOOT, Stage.WORKER, Stage.LOCAL_DISK, Stage.PARKED}
 )
+
+
+# What another host at the machine's address can do as often as it likes: of each stage one of a host is kept, of so many hosts.
+MOST_IN_ITS_NAME = 3
+_IN_ITS_NAME = FETCHED | {Stage.SCRIPT, Stage.DISCOVERY, Stage.SUPPLIED, Stage.OWN_BOOT}
+
+
+def is_its_own(stage: Stage, facts: Mapping[str, Fact]) -> bool:
+    """Whether it was the machine that did something, and nobody in its name or about it."""
+    return OTHER_HOST not in facts and stage not in DECISIONS
+
+
+def is_in_its_name(stage: Stage, facts: Mapping[str, Fact]) -> bool:
+    """Whether another host did something of a boot at the machine's address: it says nothing of how far that came."""
+    return OTHER_HOST in facts and stage in _IN_ITS_NAME
 
 
 def cleaned_facts(facts: Mapping[str, Fact]) -> dict[str, Fact]:
@@ -189,6 +204,10 @@ def round_of(mac: MacAddress, boot: Sequence[Entry], repeats: Sequence[Entry], n
 def repeated(boot: Sequence[Entry], seen: Note | Sighting, at: datetime) -> Entry | None:
     """The one that a sighting, made at this time with its text as it is kept, repeats; None when it says something new."""
     stage, detail, another = seen.stage, seen.detail, None
+    if is_in_its_name(stage, seen.facts):
+        others = [each for each in boot if each.stage is stage and is_in_its_name(stage, each.first.facts)]
+        same = [each for each in others if each.first.facts[OTHER_HOST] == seen.facts[OTHER_HOST]]
+        return (same or others)[-1] if same or len(others) >= MOST_IN_ITS_NAME else None
     if stage in _WAITING:
         return boot[-1] if boot and boot[-1].stage is stage else None
     for index in range(len(boot) - 1, max(-1, len(boot) - 1 - LOOKED_BACK), -1):

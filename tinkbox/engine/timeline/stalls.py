@@ -44,7 +44,7 @@ _ANSWER: Final = (
 )
 _LOADING: Final = (
     "No question for its boot loader came since. TFTP is probably blocked on the way: open UDP port 69 and our answers from other "
-    "ports, or set `node.tftp_single_port: on`. iPXE in the card, and HTTP boot, need TCP port 80. If its screen shows another "
+    "ports, or set `node.tftp_single_port: on`. A switch that inspects ARP must trust the appliance's port. iPXE in the card, and HTTP boot, need TCP port 80. If its screen shows another "
     "error, that says more."
 )
 # iPXE asks for an address as firmware does, and then for its script by HTTP.

@@ -20,6 +20,7 @@ from tinkbox.engine.timeline.sighting_rules import (
     Unnoted,
     begins,
     cleaned_facts,
+    is_in_its_name,
     one_more,
     repeated,
     round_of,
@@ -158,9 +159,9 @@ class Timeline:
         return told if told is not None and self._clock() - told.newest <= PAUSE else None
 
     def newest(self, mac: MacAddress) -> Sighting | None:
-        """What was last seen of a machine."""
+        """What was last seen of a machine, and of no other host at its address."""
         boot = self._boots.get(mac)
-        return boot[-1].sighting if boot else None
+        return _newest_of(boot).sighting if boot else None
 
     def last(self, mac: MacAddress, is_meant: Callable[[Sighting], bool]) -> datetime | None:
         """When a machine was last seen at what is meant, in its newest boot; None: it was not."""
@@ -169,7 +170,7 @@ class Timeline:
 
     def machines(self) -> list[Sighting]:
         """What was last seen of every machine, those seen last first."""
-        newest = [boot[-1] for boot in self._boots.values()]
+        newest = [_newest_of(boot) for boot in self._boots.values()]
         return [each.sighting for each in sorted(newest, key=lambda each: each.number, reverse=True)]
 
     async def of(self, *macs: MacAddress) -> list[Sighting]:
@@ -270,6 +271,11 @@ class Timeline:
         boot.append(entry)
         if len(boot) > KEPT_OF_BOOT:
             del boot[_dispensable(boot)]
+
+
+def _newest_of(boot: Sequence[Entry]) -> Entry:
+    own = (each for each in reversed(boot) if not is_in_its_name(each.stage, each.first.facts))
+    return next(own, boot[-1])
 
 
 def _dispensable(boot: Sequence[Entry]) -> int:

@@ -386,14 +386,12 @@ class StatusChanges:
         if now is before:
             return set()
         self._diagnosed = now
-        macs = {mac for mac in {*before, *now} if _cause(before.get(mac)) != _cause(now.get(mac))}
+        macs = {mac for mac in {*before, *now} if _told(before.get(mac)) != _told(now.get(mac))}
         return {self._machines.known.holder(MacAddress(mac)) for mac in macs} - {""}
 
-    def _diagnosis(self, hardware: Hardware) -> str:
-        """The cause that says first why a machine is where it is; empty: none was found."""
-        return _cause(
-            first_line(each for mac in hardware.interfaces if (each := self._diagnosed.get(mac.mac)) is not None)
-        )
+    def _diagnosis(self, hardware: Hardware) -> Diagnosis | None:
+        """What says first why a machine is where it is; None: nothing was found."""
+        return first_line(each for mac in hardware.interfaces if (each := self._diagnosed.get(mac.mac)) is not None)
 
     async def _tell(self, machines: Collection[str]) -> None:
         """Make the lines of these machines anew."""
@@ -414,6 +412,7 @@ class StatusChanges:
         is_begun = work is not None and work.current is not None and work.current.state in BEGUN
         (self._under_way.add if is_begun else self._under_way.discard)(hardware.id)
         rollout, is_paused = self._in_rollouts.get(hardware.id, ("", False))
+        diagnosis, is_fault = _told(self._diagnosis(hardware))
         stuck = STALLED if kept.newest is not None and stalled(kept.newest, self._clock()) else ""
         return replace(
             machine_line(kept.status, self._untold.get(hardware.id)),
@@ -424,7 +423,8 @@ class StatusChanges:
             work=self._work_line(hardware.id, work) if work is not None else None,
             rollout=rollout,
             rollout_paused=is_paused,
-            diagnosis=self._diagnosis(hardware),
+            diagnosis=diagnosis,
+            is_fault=is_fault,
             silent_since=self._silent_since(hardware.id),
         )
 
@@ -470,8 +470,11 @@ def health_line(sent: float | None, conditions: Sequence[Diagnosis], *, examined
     )
 
 
-def _cause(found: Diagnosis | None) -> str:
-    return shortened(found.cause, LONGEST_MESSAGE) if found is not None else ""
+def _told(found: Diagnosis | None) -> tuple[str, bool]:
+    """Its cause, and whether it is a fault; of none an empty one."""
+    return (
+        (shortened(found.cause, LONGEST_MESSAGE), found.gravity is Gravity.FAULT) if found is not None else ("", False)
+    )
 
 
 def _in_rollouts(tables: Tables, machines: Sequence[str]) -> Mapping[str, tuple[str, bool]]:

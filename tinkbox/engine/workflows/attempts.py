@@ -75,6 +75,7 @@ class Attempts:
         self._metadata_path = metadata_path
         self._diagnosis_of = diagnosis_of
         self._merging = asyncio.Semaphore()  # of large data
+        self._printed: dict[str, tuple[str, datetime]] = {}  # by worker, the attempt that printed last
         self.offered = 0  # since the appliance began, repeated offers included
 
     async def offer(self, worker: str, hello: Hello) -> Offer | None:
@@ -243,8 +244,15 @@ class Attempts:
             return tables.output.append(token, attempt.output_length, offset, chunk)
 
         wanted = await self._store.write(use_case)
+        if chunk:
+            self._printed[worker] = token, self._clock()
         self._wakeups.wake(CHANGES)
         return wanted
+
+    def printed_at(self, worker: str, token: str) -> datetime | None:
+        """When output of an attempt came last; None: none did since the appliance began, as far as that is in memory."""
+        newest, at = self._printed.get(worker, ("", None))
+        return at if newest == token else None
 
     async def data(self, worker: str, token: str) -> Reading:
         """The workflow's ephemeral data, an archive; empty when there is none yet.

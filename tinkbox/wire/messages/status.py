@@ -74,7 +74,7 @@ class MachineLine:
     `work` what is done with it, `rollout` the id of one in which it waits for its turn, `rollout_paused` whether that is
     paused, which appliances of before do not tell, `state` its word in lists of machines
     (`model.machine_state`); these for those who ask for changes, as `diagnosis`, the cause of the gravest that the doctor's
-    rounds found, and `silent_since`: when its worker was heard of last, of one that works and is silent.
+    rounds found, `is_fault` whether that is a fault, and `silent_since`: when its worker was heard of last, of one that works and is silent.
     """
 
     id: str
@@ -97,6 +97,7 @@ class MachineLine:
     rollout_paused: bool = False
     state: str = ""
     diagnosis: str = ""
+    is_fault: bool = False
     silent_since: datetime | None = None
 
 
@@ -340,7 +341,7 @@ _NEW_OF_DISK: Final = ("remedy",)
 _NEW_OF_STRANGER: Final = ("diagnosis", "remedy")
 _NEW_OF_SNAPSHOT: Final = ("place", "part", "gone", "health")
 _NEW_OF_MACHINE: Final = (
-    "name", "labels", "work", "rollout", "rollout_paused", "state", "diagnosis", "silent_since",
+    "name", "labels", "work", "rollout", "rollout_paused", "state", "diagnosis", "is_fault", "silent_since",
 )  # fmt: skip
 T = TypeVar("T")
 

@@ -172,10 +172,10 @@ from pathlib import Path
 from aiohttp import web
 from tinkbox.boot.http.download_watch import Listeners
 from tinkbox.boot.http.file_responses import Delivery
-path, look_every = Path(sys.argv[1]), float(sys.argv[2])
+path, look_every, to_come = Path(sys.argv[1]), float(sys.argv[2]), int(sys.argv[3])
 say = lambda *words: print(*words, flush=True)
 async def kernel(request):
-    told = Listeners(moves=lambda: say("moves"), trouble=lambda told: say(told.what.name, told.at, told.size, told.rate), look_every=look_every)
+    told = Listeners(moves=lambda: say("moves"), trouble=lambda told: say(told.what.name, told.at, told.size, told.rate), look_every=look_every, to_come=to_come)
     return Delivery(path, "application/octet-stream", lambda: say("delivered"), told)
 application = web.Application()
 application.router.add_get("/vmlinuz", kernel)
@@ -184,16 +184,20 @@ web.run_app(application, host="172.30.0.1", port=80, print=lambda _: say("ready"
 
 
 @contextmanager
-def on_a_way(path: Path, way: str) -> Iterator[tuple[Callable[[], list[str]], Callable[[], None]]]:
-    """A machine that fetches 24 MiB by this discipline of the appliance's interface: what the server says next, and what pulls the cable."""
+def on_a_way(
+    path: Path, way: str, size: int = 24 << 20, to_come: int = 0
+) -> Iterator[tuple[Callable[[], list[str]], Callable[[], None]]]:
+    """A machine that fetches so much by this discipline of the appliance's interface: what the server says next, and what pulls the cable."""
     with path.open("wb") as file:
-        file.truncate(24 << 20)
+        file.truncate(size)
     with hosts("broken-ours", "broken-machine") as (ours, machine):
         cable(ours, "eth1", machine, "eth1", "08:00:27:00:00:01")
         ours.ip("address add 172.30.0.1/24 dev eth1")
         machine.ip("address add 172.30.0.2/24 dev eth1")
         subprocess.run(ours.command(*f"tc qdisc add dev eth1 root {way}".split()), check=True)
-        server = ours.start(sys.executable, "-c", SERVER, str(path), "1", stdout=subprocess.PIPE, cwd=ROOT)
+        server = ours.start(
+            sys.executable, "-c", SERVER, str(path), "1", str(to_come), stdout=subprocess.PIPE, cwd=ROOT
+        )
         assert server.stdout is not None
         assert server.stdout.readline() == "ready\n"
         machine.start("curl", "-s", "-o", "/dev/null", "--max-time", "120", "http://172.30.0.1/vmlinuz")
@@ -221,3 +225,13 @@ def test_way_that_crawls_is_told_with_its_rate(tmp_path: Path) -> None:
         what, _, _, rate = next_trouble(said)
         assert what == "SLOW"
         assert 10_000 < int(rate) < 60_000
+
+
+@pytest.mark.parametrize(("to_come", "is_slow"), [(92 << 20, True), (0, False)])
+def test_kernel_that_comes_in_time_is_slow_where_the_ramdisk_that_follows_is_not(
+    tmp_path: Path, to_come: int, is_slow: bool
+) -> None:
+    way = "tbf rate 400kbit burst 8kb latency 100ms"
+    with on_a_way(tmp_path / "vmlinuz", way, 8 << 20, to_come) as (said, _):
+        first = [said() for _ in range(4)]
+        assert any(each[0] == "SLOW" for each in first) == is_slow

@@ -100,6 +100,37 @@ async def test_a_worker_of_another_version_is_suspect_and_one_that_tells_none_is
         assert not await found()
 
 
+async def test_an_action_that_runs_silently_is_told_with_its_last_line_and_only_when_asked(world: World) -> None:
+    box, worker = world.box, await world.box.machine(1)
+    flow = await box.workflow()
+    await box.session(worker)
+    offer = await box.offer(worker)
+    assert offer is not None
+    fetching = b"self-test\nfetching test plan from http://172.30.0.77:8000/plan\n"
+
+    async def running() -> list[str]:
+        box.machines.progress.contact(worker, "boot-1")
+        both = [await world.examiner.examine_workflow(flow), await world.examiner.examine(mac(1))]
+        of_workflow, of_machine = ([each.cause for each in found.diagnoses if each.rule == "Running"] for found in both)
+        assert of_workflow == of_machine
+        assert await world.examiner.round() == ()
+        assert await world.examiner.diagnosis_of(flow) is None
+        return of_workflow
+
+    box.clock.forward(59)
+    assert await running() == []
+    box.clock.forward(1)
+    begun = "Action 'hello world/hello_world' of workflow 'hello_world_workflow' runs for"
+    assert await running() == [f"{begun} 1:00, and printed nothing yet."]
+    await box.attempts.output(worker, offer.attempt, 0, fetching)
+    box.clock.forward(50)
+    assert await running() == []
+    box.clock.forward(88)
+    assert await running() == [
+        f"{begun} 3:18, and printed nothing for 2:18; its last line: 'fetching test plan from http://172.30.0.77:8000/plan'."
+    ]
+
+
 async def test_a_workflow_behind_another_one_names_that_and_does_not_judge_it_by_its_machine(world: World) -> None:
     box, worker = world.box, await world.box.machine(1)
     first, second = await box.workflow(), await box.workflow()
@@ -178,7 +209,9 @@ async def test_a_failed_workflow_is_never_beside_nothing_wrong(world: World) -> 
     await box.session(worker)
     offer = await box.offer(worker)
     assert offer is not None
-    await box.report(worker, offer, State.FAILED, reason="NonZeroExit", message="exit code 3", tail=("a", "b", "c"))
+    await box.report(
+        worker, offer, State.FAILED, reason="NonZeroExit", message="exit code 3", tail=("a", "b", "c", "d", "e")
+    )
     assert await told(world, flow) == [("WorkflowFailed", Gravity.FAULT)]
     assert [(each.rule, each.gravity) for each in (await world.examiner.examine(mac(1))).diagnoses] == [
         ("WorkflowFailed", Gravity.FAULT)
@@ -186,7 +219,7 @@ async def test_a_failed_workflow_is_never_beside_nothing_wrong(world: World) -> 
     (of_all,) = (await world.examiner.examine()).diagnoses
     assert (of_all.rule, of_all.gravity, of_all.workflow) == ("WorkflowFailed", Gravity.SUSPECT, flow)
     assert of_all.cause.endswith("ended as FAILED at action 'hello world/hello_world': NonZeroExit: 'exit code 3'.")
-    assert [each for each in of_all.evidence if "printed" in each] == ["it printed: b", "it printed: c"]
+    assert [each for each in of_all.evidence if "printed" in each] == [f"it printed: {each}" for each in "bcde"]
     assert await world.examiner.round() == (), "it is over: the status of the machine says so"
     box.clock.forward(86_401)
     assert await world.rules() == []
@@ -691,11 +724,14 @@ async def test_an_idle_worker_that_ended_is_told_once_a_workflow_waits_for_its_m
     examiner = world.examiner
     assert await examiner.round() == (), "no workflow waits for it"
     flow = await box.workflow()
+    assert await examiner.round() == (), "somebody may be on the way to switch it on"
+    box.clock.forward(60)
     assert [(each.rule, each.gravity, each.leads) for each in await examiner.round()] == [
-        ("SilentWorker", Gravity.SUSPECT, True)
+        ("SilentWorker", Gravity.SUSPECT, True),
+        ("NeverSeen", Gravity.SUSPECT, True),
     ]
-    assert await told(world, flow) == [("SilentWorker", Gravity.SUSPECT)]
-    assert [each.rule for each in (await examiner.examine("machine-1")).diagnoses] == ["SilentWorker"]
+    assert (await told(world, flow))[0] == ("SilentWorker", Gravity.SUSPECT)
+    assert (await examiner.examine("machine-1")).diagnoses[0].rule == "SilentWorker"
     world.asks(mac(1))
     assert "SilentWorker" not in {each.rule for each in await examiner.round()}, "it boots"
     assert await box.offer(worker, "boot-2") is not None

@@ -11,13 +11,13 @@ import pytest
 from tests.integration.engine.appliance import Clock
 from tests.integration.store.stores import opened_store
 from tinkbox.engine.timeline import timeline as module
-from tinkbox.engine.timeline.sighting_rules import Unnoted
+from tinkbox.engine.timeline.sighting_rules import MOST_IN_ITS_NAME, Unnoted
 from tinkbox.engine.timeline.stalls import PATIENCE, stalled
 from tinkbox.engine.timeline.timeline import EVIDENCE_OF_BOOT, KEPT_OF_BOOT, STRANGERS, Timeline
 from tinkbox.model.boot import Asker, Stage
 from tinkbox.model.errors import Unavailable
 from tinkbox.model.hardware import MacAddress
-from tinkbox.model.sightings import Line, Sighting
+from tinkbox.model.sightings import OTHER_HOST, Line, Sighting
 from tinkbox.store.database import Store
 from tinkbox.store.sightings import KEPT_SIGHTINGS
 
@@ -138,6 +138,18 @@ async def test_a_machine_that_asks_again_and_again_takes_one_line(bench: Bench) 
     asked, offered = await bench.timeline.of(KNOWN)
     assert asked.facts == {"asker": Asker.PXE, "secs": 0, "count": 20, "lasted": 152.0}
     assert offered.facts["count"] == 21, "what is not saved yet is told"
+
+
+async def test_what_another_host_fetches_at_its_address_is_no_progress_and_takes_hardly_any_room(bench: Bench) -> None:
+    boot(bench, mac(1), Stage.DISCOVER, Stage.SCRIPT, Stage.KERNEL, Stage.STEP_FAILED)
+    for turn in range(500):
+        stage = (Stage.KERNEL, Stage.RAMDISK)[turn % 2]
+        bench.timeline.saw(mac(1), stage, f"{turn} bytes", **{OTHER_HOST: mac(3 + turn % 7)})
+    assert stage_of(bench.timeline.newest(mac(1))) is Stage.STEP_FAILED
+    assert [each.stage for each in bench.timeline.machines()] == [Stage.STEP_FAILED]
+    told = await bench.timeline.of(mac(1))
+    assert [each.stage for each in told[:4]] == [Stage.DISCOVER, Stage.SCRIPT, Stage.KERNEL, Stage.STEP_FAILED]
+    assert len(told) == 4 + 2 * MOST_IN_ITS_NAME
 
 
 async def test_machine_for_which_bytes_flow_has_not_stalled(bench: Bench) -> None:

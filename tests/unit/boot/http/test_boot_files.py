@@ -12,7 +12,9 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
+from tinkbox.boot.http import boot_files
 from tinkbox.boot.http.boot_files import REPORTS, BootFolder, routes
+from tinkbox.boot.http.download_watch import Listeners
 from tinkbox.boot.http.file_responses import PIECE
 from tinkbox.door.problems import refusals_become_problems
 from tinkbox.model.boot import Boot, Plan, Stage
@@ -440,6 +442,23 @@ async def test_a_machine_that_hangs_up_has_not_got_it(door: Door, lab: Lab, tmp_
         "seconds": 0,
     }
     assert 1 << 20 <= int(facts["bytes"]) < 256 << 20
+
+
+@pytest.mark.parametrize(("name", "to_come"), [("vmlinuz", 92 << 20), ("initramfs", 0)])
+async def test_ramdisk_is_still_to_come_while_the_kernel_is_sent(
+    door: Door, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, to_come: int
+) -> None:
+    with (tmp_path / "osie" / "x86_64" / "initramfs").open("wb") as file:
+        file.truncate(92 << 20)
+    told: list[Listeners] = []
+
+    def delivery(path: Path, content_type: str, delivered: Callable[[], None], listeners: Listeners) -> web.Response:
+        told.append(listeners)
+        return web.Response(content_type=content_type)
+
+    monkeypatch.setattr(boot_files, "Delivery", delivery)
+    await door.get(f"/boot/osie/x86_64/{name}")
+    assert [each.to_come for each in told] == [to_come]
 
 
 @pytest.mark.parametrize("path", [SCRIPT, "/boot/osie/x86_64/vmlinuz"])

@@ -685,7 +685,17 @@ async def test_a_size_probe_is_told_as_one() -> None:
         await machine.fetch("empty")
         failed = [facts for _, stage, facts in bench.observer.seen if stage is Stage.LOADER_FAILED]
         assert failed == [
-            {"name": "loader.efi", "block": 0, "blocks": 3, "blksize": 512, "why": "probe", "message": "", "heard": 0}
+            {
+                "name": "loader.efi",
+                "block": 0,
+                "blocks": 3,
+                "blksize": 512,
+                "why": "probe",
+                "message": "",
+                "heard": 0,
+                "retransmissions": 0,
+                "recovered": 0,
+            }
         ]
 
 
@@ -706,6 +716,32 @@ async def test_where_a_machine_fell_silent_is_told() -> None:
         (facts,) = (facts for _, stage, facts in bench.observer.seen if stage is Stage.LOADER_FAILED)
         assert (facts["why"], facts["block"], facts["blocks"], facts["blksize"]) == ("silence", 1, 3, 512)
         assert facts["message"] == "nothing heard after block 1 of 3"
+
+
+async def test_how_often_a_transfer_went_on_after_blocks_were_sent_again_is_told_where_it_stops() -> None:
+    async with serving() as bench:
+        bench.tftp_files.files["large"] = bytes(512 * 9)
+        machine, reporter = bench.machine(), bench.machine()
+        machine.ask("large")
+        await machine.hear()
+        machine.acknowledge(1)
+        for block in (2, 3, 4):
+            assert (await machine.hear())[:4] == struct.pack("!HH", 3, block)
+            bench.now += 8
+            assert (await machine.hear())[:4] == struct.pack("!HH", 3, block)
+            machine.acknowledge(block)
+        await machine.hear()
+        for _ in range(RETRIES):
+            bench.now += 32
+            await machine.hear()
+        reporter.ask("loader.efi", "blksize", "512")
+        await reporter.hear()
+        bench.now += 64
+        await reporter.hear()
+        (facts,) = (
+            facts for _, stage, facts in bench.observer.seen if stage is Stage.LOADER_FAILED and facts["block"] == 4
+        )
+        assert (facts["why"], facts["recovered"], facts["retransmissions"]) == ("silence", 3, 3 + RETRIES)
 
 
 @pytest.mark.parametrize("name", ["pxelinux.cfg/default", ""])

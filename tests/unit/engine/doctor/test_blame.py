@@ -278,6 +278,7 @@ def test_replies_and_addresses_that_others_take_are_blamed_on_their_interface() 
     elsewhere = vitals(attachments=(UP,), host=HostVitals(links=(link,), stray_routes=(stray,)))
     assert rules(beside(elsewhere, asked(0), *answered(1))) == ["LeadsElsewhere"]
     assert rules(beside(elsewhere, asked(0), seen(1, Stage.OFFERED))) == ["Stalled"], "DHCP goes out on its interface"
+    assert rules(beside(elsewhere, asked(0), after=1)) == ["LeadsElsewhere"], "it will be stopped there"
     for another in (replace(KNOWN, address=IPv4Address("172.30.0.27")), replace(KNOWN, address=None)):
         assert rules(beside(elsewhere, asked(0), *answered(1, "172.30.0.27"), interface=another)) == ["Stalled"]
         assert rules(beside(elsewhere, *SENT, interface=replace(another, address=IPv4Address("172.30.0.24")))) == [

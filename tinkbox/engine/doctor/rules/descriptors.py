@@ -26,7 +26,10 @@ def descriptors_low(case: Case) -> Iterator[Finding]:
     many = found.opened > found.most * _MANY
     if not (found.used_up or lately or many):
         return
-    counted = f"{moment(case.now)} {found.opened} of {found.most} are open (`ls /proc/{found.process}/fd | wc -l`)"
+    kept = ", and the others are kept for what people ask" if found.used_up and found.opened < found.most else ""
+    counted = (
+        f"{moment(case.now)} {found.opened} of {found.most} are open (`ls /proc/{found.process}/fd | wc -l`){kept}"
+    )
     no_more = "EMFILE" if not found.of_host else "ENFILE"
     yield Finding(
         gravity=Gravity.FAULT if found.used_up else Gravity.SUSPECT,
@@ -56,7 +59,8 @@ def _remedy(found: Descriptors, *, lately: bool) -> str:
             f"sort -n | tail` shows who has them: end that, or raise `sysctl -w fs.file-max`.{over}"
         )
     return (
-        f"At once: `prlimit --pid {found.process} --nofile={_ENOUGH}:{_ENOUGH}`. For good: `systemctl edit tinkbox`, write "
+        f"At once: `prlimit --pid {found.process} --nofile={_ENOUGH}:{_ENOUGH}`; in a container no more than the HARD limit that "
+        f"`prlimit --pid {found.process} --nofile` shows. For good: `systemctl edit tinkbox`, write "
         f"`[Service]` and `LimitNOFILE={_ENOUGH}` there, then `systemctl restart tinkbox`. `ls -l /proc/{found.process}/fd` shows what is open: "
         f"if it is one thing many times, that is a defect of tinkbox.{over}"
     )

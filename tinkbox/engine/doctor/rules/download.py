@@ -58,7 +58,8 @@ def download_stopped(case: Case) -> Iterator[Finding]:
         return
     tries = _tries(case, text(seen, "name"))
     is_first = sum(int(each[-1].facts.get("count", 1)) for each in tries) == 1
-    if is_first and (flows or _may_go_on(seen, since, what, case.now)):
+    stood_still = len(tries[-1]) > 1  # before it broke off: that was told already
+    if is_first and (flows or _may_go_on(seen, since, case.now, at_once=stood_still or what is DownloadTrouble.STILL)):
         return
     places = [number(each[-1], "bytes") or 0 for each in tries]
     always = not is_first and max(places) - min(places) <= _SAME_PLACE
@@ -109,14 +110,17 @@ def _is_over(boot: Sequence[Sighting], seen: Sighting, since: Sequence[Sighting]
     return bool(of(before[max(told, 0) :], *RUNS, Stage.LOCAL_DISK))
 
 
-def _may_go_on(seen: Sighting, since: Sequence[Sighting], what: DownloadTrouble, now: datetime) -> bool:
-    """Whether it is early to say that the machine comes no further; questions that any host can send make it early for a minute."""
+def _may_go_on(seen: Sighting, since: Sequence[Sighting], now: datetime, *, at_once: bool) -> bool:
+    """Whether it is early to say that the machine comes no further; questions that any host can send make it early for a minute.
+
+    `at_once`: no second try is waited for.
+    """
     further = [each for each in since if each.stage not in FORGEABLE]
     if further:
         return not stalled(further[-1], now)
     if since:
         return now - since[0].at <= _COMES_BACK_WITHIN
-    return what is not DownloadTrouble.STILL and now - seen.at <= TRIED_AGAIN_WITHIN
+    return not at_once and now - seen.at <= TRIED_AGAIN_WITHIN
 
 
 def _tries(case: Case, name: str) -> list[list[Sighting]]:
@@ -135,10 +139,12 @@ def _tries(case: Case, name: str) -> list[list[Sighting]]:
 
 
 def _slow(seen: Sighting, step: Step) -> Finding:
-    rate, left = max(number(seen, "rate") or 0, 1), (number(seen, "size") or 0) - (number(seen, "bytes") or 0)
+    rate, to_come = max(number(seen, "rate") or 0, 1), number(seen, "to_come") or 0
+    left = (number(seen, "size") or 0) - (number(seen, "bytes") or 0) + to_come
+    rest = "the rest and the ramdisk take" if to_come else "the rest takes"
     return Finding(
         gravity=Gravity.SUSPECT,
-        cause=f"The machine's download of the {_WHAT[step]} is slow: at {rate / 1024:.1f} KiB/s the rest takes {left / rate / 60:.0f} min.",
+        cause=f"The machine's download of the {_WHAT[step]} is slow: at {rate / 1024:.1f} KiB/s {rest} {left / rate / 60:.0f} min.",
         evidence=(line(seen),),
         remedy=_SLOW,
         subject=text(seen, "name"),

@@ -17,6 +17,12 @@ _EVERYBODY: Final = "255.255.255.255"
 _FILES: Final = frozenset({"HTTP", "TFTP"})
 # These keep what is typed.
 _KEEPING: Final = ("ufw", "firewalld")
+# By what a rule drops a part, by what nft and iptables call that.
+_LIMITS: Final = (
+    ("by chance", re.compile(r"\bnumgen\b|--probability|--every")),
+    ("by a quota of bytes", re.compile(r"\bquota\b")),
+    ("by the number of connections", re.compile(r"\bct count\b|--connlimit")),
+)
 # Who makes chains that divert ports, by what these are called, and what shows for whom; with the port and the protocol in their places.
 _PUBLISHERS: Final = (
     (
@@ -127,12 +133,40 @@ def replies_refused(case: Case) -> Iterator[Finding]:
             cause=f"The appliance's host does not let {each.what} replies out on {each.interface}{where}, most likely by its own firewall: "
             f"{who} answer.",
             evidence=(_times(case, each), *(["no reply was sent to any other address since"] if to else [])),
-            remedy="`iptables -S OUTPUT` and `nft list ruleset` show the rules for what goes out. Take the one away that drops it, "
-            f"or put one before it: `iptables -I OUTPUT -o {each.interface} -j ACCEPT`.",
+            remedy="`iptables -S OUTPUT` and `nft list ruleset` show the rules for what goes out. Take the one away that drops it, or put one "
+            "that accepts it before that, in the same table and chain: what another table accepts is dropped all the same. If it is gone, boot "
+            "the machine again: this is told until a reply goes out.",
             subject=f"{each.interface} {each.what}",
             stops=stops,
         )
     yield from (_no_port(case, each) for each in told if each.no_port)
+
+
+def firewall_limits(case: Case) -> Iterator[Finding]:
+    """Rules that drop a part of what machines send to our ports or of what we reply, by a rate or by chance."""
+    vitals = case.vitals
+    for replies, told in ((True, vitals.limited_replies), (False, vitals.limited_ports)) if vitals else ():
+        for limited in _by_cause(told):
+            first = limited[0]
+            stops = _stops(case, (each.asked for each in limited), first.interface, first.behind)
+            if stops is None:  # a limit on syslog is usual
+                continue
+            whats = _listed(sorted({each.asked for each in limited}))
+            sent = f"what {_machines(first)} send to {_named(limited)}"
+            what = f"its {whats} replies to {_machines(first)}" if replies else sent
+            yield Finding(
+                gravity=Gravity.SUSPECT,
+                cause=f"The appliance's own firewall drops a part of {what}, {_limited_by(first.why)}: boots may stop, or take very long.",
+                evidence=(f"{moment(case.now)} {first.why}",),
+                remedy=f"`{first.shows}` shows the rule. Take it away, or have it spare these ports. {_letting(limited)}",
+                subject=" ".join(filter(None, (first.interface, first.behind, first.why))),
+                stops=stops,
+            )
+
+
+def _limited_by(rule: str) -> str:
+    """By what a rule with a limit tells the part that is dropped."""
+    return next((words for words, told in _LIMITS if told.search(rule)), "by a rate")
 
 
 def _by_cause(shut: Iterable[ShutPort]) -> Iterable[list[ShutPort]]:
@@ -187,7 +221,7 @@ def _only_to(refused: RefusedReplies) -> tuple[str, ...]:
 
 def _times(case: Case, refused: RefusedReplies) -> str:
     return (
-        f"{moment(refused.since)} to {moment(case.now)} {counted(refused.times, 'time')} the kernel refused a reply ({refused.error}), "
+        f"{moment(refused.since)} to {moment(refused.until or case.now)} {counted(refused.times, 'time')} the kernel refused a reply ({refused.error}), "
         f"the last one to {refused.to}"
     )
 

@@ -4,13 +4,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from tinkbox.engine.doctor.case import MOST_NAMED, Case, Finding, line, moment, number, of, text
+from tinkbox.engine.doctor.case import MOST_NAMED, Case, Finding, line, moment, number, of, some, text
 from tinkbox.engine.machines.firmware_rules import REFUSED_WITHIN, SIGNED, UNSIGNED
 from tinkbox.engine.timeline.sighting_rules import ended_at
 from tinkbox.model.boot import Asker, Stage
 from tinkbox.model.diagnosis import Gravity
 from tinkbox.model.sightings import Sighting
 from tinkbox.model.text import counted, quoted, spelled
+from tinkbox.wire.tftp import End
 
 # RFC 4578 §2.1 and the registry that followed it.
 FIRMWARE = {
@@ -29,6 +30,10 @@ IPXE = frozenset({"undionly.kpxe", "ipxe.efi", "snponly.efi", "ipxe-arm64.efi"})
 BIOS, X86, X86_32, ARM = frozenset({0}), frozenset({7, 9, 16}), frozenset({6, 15}), frozenset({11, 19})
 _HEADERS = 32  # IPv4, UDP and TFTP before each block
 _PLAIN = 512
+_APART = (
+    10  # of a file's blocks: transfers that stop at places which differ by more than such a part stop at different ones
+)
+_RECOVERED = 3  # times that a transfer went on after blocks were sent again: one or two may be chance
 _STARTS_WITHIN = 45.0  # iPXE waits 15 s for a router of IPv6, and emulated machines are slow
 # What follows only on a boot script.
 SCRIPTED = (
@@ -151,8 +156,42 @@ def transfer_stopped(case: Case) -> Iterator[Finding]:
     if not _may_boot_here(case):
         yield _of_no_machine(tuple(map(line, stopped[-MOST_NAMED:])))
         return
-    always = len(stopped) > 1 and len({number(each, "block") for each in stopped}) == 1
-    yield replace(_what_stopped(newest[-1], tuple(map(line, stopped[-4:])), always=always), gravity=_believed(case))
+    places = {number(each, "block") for each in stopped}
+    told = tuple(map(line, stopped[-4:]))
+    if not text(newest[-1], "refused") and (lost := _loses_packets(stopped)):
+        found = _lost_on_the_way(newest[-1], (*told, *lost))
+    else:
+        found = _what_stopped(newest[-1], told, always=len(stopped) > 1 and len(places) == 1)
+    yield replace(found, gravity=_believed(case))
+
+
+def _loses_packets(stopped: Sequence[Sighting]) -> tuple[str, ...]:
+    """As evidence, what shows that packets were lost here and there, of transfers that stopped; empty where nothing does."""
+    again = [each for each in stopped if (number(each, "recovered") or 0) >= _RECOVERED]
+    if again:
+        return tuple(
+            f"{moment(each.at)} {counted(number(each, 'retransmissions') or 0, 'block')} had been sent again, and the transfer went on "
+            f"{number(each, 'recovered')} times after that"
+            for each in again[-MOST_NAMED:]
+        )
+    places = sorted({number(each, "block") or 0 for each in stopped})
+    # What ends a transfer after some bytes or seconds does so at nearly the same block.
+    apart = max(number(each, "blocks") or 0 for each in stopped) / _APART
+    if places[-1] - places[0] > apart and all(text(each, "why") == End.SILENCE for each in stopped):
+        return (f"it stopped at another block each time: after block {some([*map(str, places)])}",)
+    return ()
+
+
+def _lost_on_the_way(seen: Sighting, told: tuple[str, ...]) -> Finding:
+    return Finding(
+        gravity=Gravity.FAULT,
+        cause="Packets get lost on the way between the machine and the appliance, at random: the transfer of its boot loader stopped after "
+        f"block {number(seen, 'block') or 0} of {number(seen, 'blocks') or 0}.",
+        evidence=told,
+        remedy="Change the cable of the machine, and try another port of the switch. Look at the error counters of the switch's ports and of the "
+        "appliance's interface (`ip -s link`), and at their speed and duplex: half duplex, or 10 Mbit/s, is a wrong one. The machine's "
+        "network card or a switch that is overloaded loses packets as well.",
+    )
 
 
 def _began(boot: Sequence[Sighting], failed: Sighting) -> datetime:

@@ -7,8 +7,7 @@ from tinkbox.engine.doctor.case import Case, Finding, Work, line, of, text
 from tinkbox.engine.doctor.rules.network import asked_in_vlan
 from tinkbox.engine.doctor.rules.pairing import is_controller
 from tinkbox.engine.doctor.rules.system import OSIE_STARTS_WITHIN
-from tinkbox.engine.machines.boot_progress import is_its_own
-from tinkbox.engine.timeline.sighting_rules import ended_at
+from tinkbox.engine.timeline.sighting_rules import ended_at, is_its_own
 from tinkbox.model.boot import OWN_SYSTEM, Asker, Stage
 from tinkbox.model.diagnosis import Gravity
 from tinkbox.model.sightings import Sighting
@@ -79,7 +78,8 @@ def runs_its_own_system(case: Case) -> Iterator[Finding]:
 
 def _osie_sent(case: Case, heard: datetime) -> Sighting | None:
     """When it fetched the OSIE for what it is waited for, and no worker came of it before its own system was heard of."""
-    sent = [each for each in of(case.sightings, Stage.RAMDISK) if ended_at(each) <= heard]
+    own = [each for each in of(case.sightings, Stage.RAMDISK) if is_its_own(each.stage, each.facts)]
+    sent = [each for each in own if ended_at(each) <= heard]
     if not sent or (case.waited_since is not None and sent[-1].at < case.waited_since):
         return None
     came = any(each.at >= sent[-1].at for each in of(case.sightings, Stage.WORKER, Stage.INVENTORY))

@@ -8,8 +8,7 @@ from itertools import takewhile
 
 from tinkbox.engine.doctor.case import FETCHED_BY_HTTP, MOST_NAMED, Case, Finding, line, moment, number, of, some, text
 from tinkbox.engine.doctor.rules.loader import IPXE
-from tinkbox.engine.machines.boot_progress import is_its_own
-from tinkbox.engine.timeline.sighting_rules import ended_at
+from tinkbox.engine.timeline.sighting_rules import ended_at, is_its_own
 from tinkbox.engine.timeline.stalls import MOVED
 from tinkbox.model.boot import Asker, Stage
 from tinkbox.model.diagnosis import Gravity, Rival, is_impossible
@@ -19,7 +18,7 @@ from tinkbox.model.hardware import Form
 from tinkbox.model.limits import NEARLY, HeldBack, Limit
 from tinkbox.model.sightings import SENT_ALONE, Sighting
 from tinkbox.model.text import counted, natural, quoted
-from tinkbox.model.vitals import TaggedQuestion
+from tinkbox.model.vitals import MOST_TIMES, TaggedQuestion
 
 # Firmware repeats a DISCOVER after 4 s at the earliest (RFC 2131 §4.1), some after 1 or 2: one that is lost may be chance.
 LOST_SECONDS = 6
@@ -33,6 +32,11 @@ _BEFORE_REPLIES_ALONE = (
     Stage.LOADER_REQUESTED,
     Stage.LOADER_FAILED,
 )
+# Of firmware that got an address, and went no further.
+_ADDRESS_ALONE = (Stage.DISCOVER, Stage.IGNORED, Stage.OFFERED, Stage.REQUESTED, Stage.LEASED)
+# A program that gets our answer asks once, and a question may get lost; what it asks for then comes within a moment.
+_ASKED_IN_VAIN = 3
+_GOES_ON_WITHIN = timedelta(seconds=10)
 # Spanning tree keeps a port shut for 30 s; firmware gives up after a minute, and more is a clock and not a delay.
 MOST_SECONDS = 120
 # Firmware that is offered an address takes it within a few seconds.
@@ -320,6 +324,7 @@ def address_outside(case: Case) -> Iterator[Finding]:
     yield from _appliance_outside(case)
     yield from _on_another_network(case)
     yield from _behind_strange_relay(case)
+    yield from _behind_relay_of_another_network(case)
     for seen in of(case.last, Stage.OTHER_SERVER, Stage.LEASED)[-1:]:
         address = _address(seen, "address")
         if address is not None and not _inside(case, address) and not _has_worked(case, address):
@@ -425,6 +430,32 @@ def _behind_strange_relay(case: Case) -> Iterator[Finding]:
         remedy=f"Name the network of {relay} under dhcp.subnets in tinkbox.yaml, start tinkbox again, and give the machine an address of that "
         f"network: {reserve_address(case)}. Or plug it into its own network.",
         subject=relay,
+    )
+
+
+def _behind_relay_of_another_network(case: Case) -> Iterator[Finding]:
+    """A machine that asks by a relay of one of our networks, and whose reserved address is of another one: it was moved, mostly."""
+    reserved = case.interface.address if case.interface is not None else None
+    if not case.relay or reserved is None or not case.gives_addresses or of(case.last, *_LOADING):
+        return
+    # Relays may ask from an address towards us; none asks from a network behind a router for a machine that is plugged in here.
+    here = next(
+        (each.network for each in case.subnets if IPv4Address(case.relay) in each.network and not each.interface), None
+    )
+    there = next((each.network for each in case.subnets if reserved in each.network and each.interface), None)
+    given = [each for each in of(case.last, Stage.OFFERED, Stage.LEASED) if case.now - each.at >= OFFERED_FOR]
+    if here is None or there is None or not given or _has_worked(case, reserved):
+        return
+    yield Finding(
+        gravity=Gravity.SUSPECT,
+        cause=f"The machine asks by the relay {case.relay} of {here}, and its reserved address {reserved} is of {there}: with that it "
+        "reaches nobody where it is plugged in.",
+        evidence=(
+            line(given[-1]),
+            f"its hardware document says {spelled(case.interface, 'dhcp.ip.address')} {reserved}",
+        ),
+        remedy=f"Give it an address of {here}, and the gateway there: {reserve_address(case)}. Or plug it into the network of {there} again.",
+        subject=case.relay,
     )
 
 
@@ -648,6 +679,42 @@ def asks_in_vlan(case: Case) -> Iterator[Finding]:
         remedy=f"On the switch, let VLAN {number_} leave the appliance's port untagged (an access port, or the native VLAN of a trunk), or put the "
         f"machine's port into the VLAN that does. To serve VLAN {number_} tagged: `ip link add link {here} name {here}.{number_} type vlan id "
         f"{number_}`, give that an address, and name it under `interface` in tinkbox.yaml.",
+        subject=here,
+    )
+
+
+def arp_unanswered(case: Case) -> Iterator[Finding]:
+    """Firmware that has its address, and asks again and again who has ours: what it needs to send us anything does not reach it.
+
+    A running system asks that whenever it has forgotten the answer.
+    """
+    asked = case.arp_questions.get(case.mac) if case.mac is not None else None
+    leased, by = of(case.last, Stage.LEASED), of(case.last, Stage.DISCOVER)
+    if asked is None or not (leased and by) or any(each.stage not in _ADDRESS_ALONE for each in case.last):
+        return
+    since = [each for each in asked.times if each >= leased[0].at]
+    if (
+        text(by[-1], "asker") in ("", Asker.SYSTEM)
+        or text(leased[-1], "address") != str(asked.asker)
+        or len(since) < _ASKED_IN_VAIN
+        or case.now - since[_ASKED_IN_VAIN - 1] < _GOES_ON_WITHIN
+    ):
+        return
+    here, address = asked.interface, asked.address
+    mac = next((each for each, name in case.own_macs.items() if name == here), "")
+    times = f"{'at least ' if len(since) == MOST_TIMES else ''}{len(since)} times"
+    seen = f"{moment(since[0])} to {moment(since[-1])} {asked.mac} asked all hosts on {here} by ARP, {times}, who has {address}"
+    yield Finding(
+        gravity=Gravity.SUSPECT,
+        cause=f"The machine has its address, and asks by ARP who has {address}, {times} since: our answers do not reach it.",
+        evidence=(
+            line(leased[-1]),
+            f"{seen}; nothing else came from it since it has its address",
+        ),
+        remedy="If a switch on the way inspects ARP (dynamic ARP inspection, IP source guard), make the appliance's port a trusted one there, or "
+        f"give the switch a static entry for {address}{f' with the MAC {mac}' if mac else ''}. If none does: `tcpdump -eni {here} arp` shows "
+        "whether this host answers. If it does not, look for a filter of ARP here: `nft list ruleset` (tables of the families arp, bridge and "
+        "netdev), `arptables -L`, `ebtables -L`.",
         subject=here,
     )
 

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import Final
 
-from tinkbox.engine.doctor.case import Case, Finding, Work, line, moment, of, text
-from tinkbox.engine.machines.boot_progress import BOOTS, is_its_own
-from tinkbox.engine.timeline.sighting_rules import ended_at
+from tinkbox.engine.doctor.case import SWITCHED_ON_WITHIN, Case, Finding, Work, line, moment, of, text
+from tinkbox.engine.machines.boot_progress import BOOTS
+from tinkbox.engine.timeline.sighting_rules import ended_at, is_its_own
 from tinkbox.model.boot import Asker, Stage
 from tinkbox.model.diagnosis import SILENT_FOR, Gravity
 from tinkbox.model.session import TicketRefusal
@@ -49,7 +49,10 @@ def silent_worker(case: Case) -> Iterator[Finding]:
         return
     again = _booted_since(case, heard)
     if work.action_state not in WORKING:
-        if not again:  # one that boots is on its way
+        # One that boots is on its way, and somebody may be on the way to switch one on that was silent before.
+        boots = again or (case.heard_at is not None and case.heard_at > heard)
+        was_silent = work.created_at - heard > work.polls + _MARGIN
+        if not boots and not (was_silent and case.now - work.created_at < SWITCHED_ON_WITHIN):
             yield _waited_for(case, work, heard)
         return
     refused = _refused_since(case, heard)

@@ -74,6 +74,9 @@ _OURS = "tinkbox."  # how words of a kernel's command line begin by which the ap
 _OSIE_PASSING = {"credential": 20.0, "network": OSIE_STARTS_WITHIN}
 _AFTER_RAMDISK = (Stage.FIRMWARE, Stage.TICKET, Stage.CLOCK, Stage.SESSION)
 _COMES_BACK_WITHIN = timedelta(minutes=2)  # a boot that fails at once; later than that a boot is left in peace
+_ASKS_WITHIN = timedelta(
+    seconds=10
+)  # from the address of iPXE to its question for a script, also among a thousand machines
 _COMES_FURTHER_WITHIN = timedelta(seconds=60)  # from the first question of a boot until it has its boot loader
 _SCRIPTS = (Stage.SCRIPT, Stage.DISCOVERY, Stage.SUPPLIED, Stage.OWN_BOOT)
 # What to look at where the worker is silent, by what was heard of last.
@@ -101,6 +104,10 @@ _BEFORE_RUN = (
 _BLOCKS_OF_IPXE = 1432  # the largest that iPXE asks for (TFTP_MAX_BLKSIZE); firmware asks for others
 _NOT_AWAITED = " No workflow waits for the machine."
 _NOTHING_TO_DO = "Nothing to do while you have no workflow for it. "
+_BEHIND_RELAY = (
+    "The relay {} passes its questions by DHCP on, and nothing came that the machine itself sends: see whether its router forwards packets (on Linux: "
+    "`sysctl net.ipv4.ip_forward`), both ways, and whether the gateway that the machine is given is that router. "
+)
 _SCREEN = "Look at its screen when it boots the next time: that shows where it ends."
 _NO_OSIE = Stops(duties=frozenset({Duty.OSIE}))
 # What an OSIE can be built for.
@@ -291,9 +298,14 @@ def ramdisk_too_large(case: Case) -> Iterator[Finding]:
 
 
 def silent_osie(case: Case) -> Iterator[Finding]:
-    """An OSIE that was sent, or has begun to run, and whose worker asks for no work."""
+    """An OSIE that was sent, or has begun to run, and whose worker asks for no work.
+
+    Any host gets the files of an OSIE: who was not told to boot it may have fetched them for another reason.
+    """
     boot = case.furthest
     sent = of(boot, Stage.RAMDISK)
+    if sent and not (case.ticket or case.waited_since or of(boot, *_SCRIPTS, *_AFTER_RAMDISK)):
+        return
     if not sent or any(each.at >= sent[-1].at for each in of(boot, *_BOOTED)):
         return
     begun = [each for each in of(boot, *_AFTER_RAMDISK) if each.at >= sent[-1].at]
@@ -666,6 +678,13 @@ def stalled_boot(case: Case) -> Iterator[Finding]:
             evidence=(line(newest), since),
             remedy=f"{nothing}{_look_at(case.last)}",
         )
+    elif ended := _ended_before_its_script(case):
+        yield Finding(
+            gravity=gravity,
+            cause=f"Its boot before ended where iPXE had its address: it asked for no boot script, and boots again.{idle}",
+            evidence=(line(ended), line(case.last[0])),
+            remedy=f"{nothing}{LOOK_AT_IPXE}",
+        )
     elif (since := stalled(before, case.now)) and not _begins_again(case):
         yield Finding(
             gravity=gravity,
@@ -674,6 +693,16 @@ def stalled_boot(case: Case) -> Iterator[Finding]:
             evidence=(line(before), since, *case.asked_again),
             remedy=f"{nothing}{_look_at(case.furthest)}",
         )
+
+
+def _ended_before_its_script(case: Case) -> Sighting | None:
+    """How the boot before this one ended, where that was iPXE with an address: firmware never ends there by itself."""
+    if len(case.boots) < 2 or of(case.last, *_SCRIPTS, *_BOOTED):
+        return None
+    before, asked = case.boots[-2][-1], of(case.boots[-2], Stage.DISCOVER)
+    by_ipxe = bool(asked) and text(asked[-1], "asker") == Asker.IPXE
+    waited = case.last[0].at - ended_at(before)
+    return before if by_ipxe and before.stage is Stage.LEASED and _ASKS_WITHIN < waited <= BACK_WITHIN else None
 
 
 def _begins_again(case: Case) -> bool:
@@ -700,6 +729,9 @@ def _look_at(boot: tuple[Sighting, ...]) -> str:
     """What to look at when a boot stays where it is."""
     asked = of(boot, Stage.DISCOVER)
     is_ipxe = bool(asked) and text(asked[-1], "asker") == Asker.IPXE
+    relay = text(asked[-1], "relay") if asked else ""
+    if relay and boot[-1].stage is Stage.LEASED:
+        return _BEHIND_RELAY.format(relay) + (LOOK_AT_IPXE if is_ipxe else LOOK_AT[Stage.LEASED])
     return LOOK_AT_IPXE if is_ipxe and boot[-1].stage is Stage.LEASED else LOOK_AT.get(boot[-1].stage, _SCREEN)
 
 

@@ -9,6 +9,7 @@ from typing import Final
 
 from tinkbox.engine.doctor.case import AwaitedService, Case, Finding, Work, moment
 from tinkbox.engine.doctor.rules.engine import remedy_of
+from tinkbox.engine.doctor.rules.silence import lasted
 from tinkbox.engine.machines.boot_plan import freeing
 from tinkbox.model.command_lines import about, not_ours, service_key
 from tinkbox.model.diagnosis import Gravity
@@ -30,6 +31,8 @@ from tinkbox.model.workflow import FINAL, State
 TOLD_FOR: Final = timedelta(days=1)
 MOST_IMAGES: Final = 5
 LONGEST: Final = 300
+QUIET: Final = timedelta(seconds=60)  # what an action may be silent without a word of that
+LONGEST_LINE: Final = 120
 _BAD: Final = (State.FAILED, State.TIMEOUT)
 _DID_NOT_COME: Final = (Reason.IMAGE_PULL_FAILED, Reason.REGISTRY_UNREACHABLE)
 
@@ -93,6 +96,33 @@ def service_not_ready(case: Case) -> Iterator[Finding]:
             remedy=_sentence(hint(Reason.SERVICE_NOT_READY, each.message)) if fails else remedy_of(work.id, each),
             subject=each.name,
         )
+
+
+def running(case: Case) -> Iterator[Finding]:
+    """An action that runs and prints nothing, as it may."""
+    work = case.work
+    if work is None or work.printed is None or work.since is None or case.now - work.since < QUIET:
+        return
+    printed = work.printed
+    # What it printed before this appliance began has no time.
+    quiet_since = printed.at or (max(work.since, case.since) if printed.anything else work.since)
+    if case.now - quiet_since < QUIET:
+        return
+    key, quiet = work.id[:8], lasted(case.now - quiet_since)
+    silence = f"printed nothing for {quiet}" if printed.anything else "printed nothing yet"
+    last = f"; its last line: {quoted(printed.last, LONGEST_LINE)}" if printed.last else ""
+    ends = work.since + work.timeout if work.timeout is not None else None
+    until = f"It ends as Timeout at {ends:%H:%M:%S} UTC; " if ends is not None else "It has no timeout; "
+    waits = " If it waits for what its last line names, see to that." if printed.last else ""
+    yield Finding(
+        gravity=Gravity.HARMLESS,
+        cause=f"Action {work.action} of workflow {quoted(work.name)} runs for {lasted(case.now - work.since)}, and {silence}{last}.",
+        evidence=(
+            f"{moment(work.since)} the action began" + (f"; it has until {moment(ends)}" if ends is not None else ""),
+            *([f"{moment(printed.at)} it printed last"] if printed.at is not None else []),
+        ),
+        remedy=f"Nothing to do while it works.{waits} {until}`tinkbox workflow cancel {key}` ends it now.",
+    )
 
 
 def waiting(case: Case) -> Iterator[Finding]:

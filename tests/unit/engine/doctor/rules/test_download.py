@@ -77,6 +77,11 @@ def test_one_download_that_stands_still_and_ends_then_is_one() -> None:
     assert len(found.evidence) == 3
 
 
+def test_one_that_stood_still_is_told_on_when_it_is_given_up() -> None:
+    assert rules(case(*SCRIPT, stopped(40, STILL), stopped(126), after=1)) == ["DownloadStopped"]
+    assert rules(case(*SCRIPT, stopped(126), after=1)) == [], "a second try may follow at once"
+
+
 def test_slow_download_is_suspect_while_it_flows() -> None:
     flows = slow(64, moved=100)
     (found,) = download_stopped(case(*SCRIPT, flows, after=110))
@@ -88,6 +93,14 @@ def test_slow_download_is_suspect_while_it_flows() -> None:
     assert rules(case(*SCRIPT, flows, after=110)) == ["DownloadStopped"]
     assert rules(case(*SCRIPT, flows, after=200)) == ["Stalled"]
     assert rules(case(*SCRIPT, flows, seen(200, Stage.RAMDISK))) == []
+
+
+def test_slow_kernel_is_told_with_how_long_the_ramdisk_takes_that_follows() -> None:
+    kernel = slow(64, step=Step.KERNEL.name, name="vmlinuz", size=8 << 20, bytes=1 << 20, to_come=92 << 20)
+    (found,) = download_stopped(case(*SCRIPT[:-1], kernel, after=5))
+    assert found.cause == (
+        "The machine's download of the kernel is slow: at 40.0 KiB/s the rest and the ramdisk take 42 min."
+    )
 
 
 @pytest.mark.parametrize("what", [HUNG_UP, STILL])

@@ -8,7 +8,7 @@ import pytest
 
 from tests.unit.engine.boot_story import BEGIN, appliance
 from tinkbox.engine.doctor.case import Duty, Stops
-from tinkbox.engine.doctor.rules.firewall import port_shut, port_taken, replies_refused
+from tinkbox.engine.doctor.rules.firewall import firewall_limits, port_shut, port_taken, replies_refused
 from tinkbox.model.diagnosis import Gravity
 from tinkbox.model.host_vitals import HostVitals, RefusedReplies
 from tinkbox.model.vitals import ShutPort, TakenPort, Vitals
@@ -275,3 +275,53 @@ def test_what_is_dropped_at_one_port_of_a_bridge_is_told_of_the_machines_behind_
         "The appliance's own firewall drops TFTP packets of more than 500 bytes to machines behind port p1 of lab: "
     )
     assert [each.stops.behind for each in (answered, files) if each.stops is not None] == ["p1", "p1"]
+
+
+RATE = "nft, table inet guard, chain out: tcp sport 80 limit rate over 40 kbytes/second drop # handle 2"
+LIMITED = ShutPort(
+    interface="lab",
+    port=80,
+    protocol="tcp",
+    asked="HTTP",
+    why=RATE,
+    opens='nft insert rule inet guard out oifname "lab" tcp sport 80 accept',
+    shows="nft list chain inet guard out",
+)
+
+
+def test_replies_of_which_a_rate_drops_a_part_are_suspect_with_the_rule_and_what_shows_it() -> None:
+    (found,) = firewall_limits(appliance(vitals=Vitals(at=BEGIN, limited_replies=(LIMITED,))))
+    assert found.gravity is Gravity.SUSPECT
+    assert found.cause == (
+        "The appliance's own firewall drops a part of its HTTP replies to machines on lab, by a rate: boots may stop, or take very long."
+    )
+    assert RATE in found.evidence[0]
+    assert found.remedy.startswith("`nft list chain inet guard out` shows the rule.")
+    assert f"`{LIMITED.opens}` lets them through." in found.remedy
+    assert found.stops == Stops(duties=frozenset({Duty.HTTP}), interface="lab")
+
+
+@pytest.mark.parametrize(
+    ("rule", "how"),
+    [
+        ("udp dport 69 numgen random mod 100 < 30 drop", "by chance"),
+        ("iptables -A INPUT -p udp --dport 69 -m statistic --mode random --probability 0.3 -j DROP", "by chance"),
+        ("udp dport 69 quota over 10 mbytes drop", "by a quota of bytes"),
+        (
+            "iptables -A INPUT -p udp --dport 69 -m connlimit --connlimit-above 2 -j DROP",
+            "by the number of connections",
+        ),
+        ("iptables -A INPUT -p udp --dport 69 -m hashlimit --hashlimit-above 40kb/s -j DROP", "by a rate"),
+    ],
+)
+def test_what_machines_send_of_which_a_part_is_dropped_is_told_with_how(rule: str, how: str) -> None:
+    asked = replace(LIMITED, port=69, protocol="udp", asked="TFTP", why=rule)
+    (found,) = firewall_limits(appliance(vitals=Vitals(at=BEGIN, limited_ports=(asked,))))
+    assert found.cause.startswith(
+        f"The appliance's own firewall drops a part of what machines on lab send to UDP port 69 (TFTP), {how}:"
+    )
+
+
+def test_a_limit_on_syslog_is_told_nothing_of() -> None:
+    syslog = replace(LIMITED, port=514, protocol="udp", asked="syslog")
+    assert [*firewall_limits(appliance(vitals=Vitals(at=BEGIN, limited_ports=(syslog,))))] == []

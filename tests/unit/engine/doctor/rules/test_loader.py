@@ -217,6 +217,48 @@ def test_a_transfer_that_always_stops_at_one_block_is_stopped_by_a_rule() -> Non
     assert "Each time" not in found.cause
 
 
+RANDOM = "Packets get lost on the way between the machine and the appliance, at random"
+
+
+def test_blocks_that_were_sent_again_and_then_got_through_show_a_way_that_loses_packets() -> None:
+    lossy = failed(30, "silence", 40, heard=1, retransmissions=19, recovered=6)
+    (found,) = transfer_stopped(case(asked(0), lossy))
+    assert (found.gravity, found.cause) == (
+        Gravity.FAULT,
+        f"{RANDOM}: the transfer of its boot loader stopped after block 40 of 171.",
+    )
+    assert found.evidence[-1] == (
+        "2026-11-21 03:00:30 19 blocks had been sent again, and the transfer went on 6 times after that"
+    )
+    assert "firewall" not in found.cause + found.remedy
+    assert [found.remedy.index(each) for each in ("cable", "port", "duplex")] == sorted(
+        found.remedy.index(each) for each in ("cable", "port", "duplex")
+    )
+    (found,) = transfer_stopped(case(asked(0), lossy, asked(60), failed(90, "silence", 0, heard=1)))
+    assert found.cause.startswith(RANDOM), "packets of that size got there before"
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "is_random"), [(40, 120, True), (0, 90, True), (40, 40, False), (40, 46, False)]
+)
+def test_transfers_that_stop_at_different_blocks_are_stopped_by_chance(
+    first: int, second: int, is_random: bool
+) -> None:
+    story = [asked(0), failed(30, "silence", first, heard=1), asked(60), failed(90, "silence", second, heard=1)]
+    (found,) = transfer_stopped(case(*story))
+    assert found.cause.startswith(RANDOM) == is_random
+    (found,) = transfer_stopped(case(*story[:-1], failed(90, "gave up", second, heard=1)))
+    assert not found.cause.startswith(RANDOM), "a machine may give up for reasons of its own"
+
+
+def test_block_that_was_lost_once_and_what_this_host_refused_are_no_way_that_loses_packets() -> None:
+    few = failed(30, "silence", 40, heard=1, retransmissions=8, recovered=2)
+    refused = failed(30, "silence", 40, heard=1, recovered=9, refused="Operation not permitted")
+    for each in (few, refused):
+        (found,) = transfer_stopped(case(asked(0), each))
+        assert not found.cause.startswith(RANDOM)
+
+
 def test_a_transfer_that_was_repeated_with_success_is_no_fault() -> None:
     assert not list(transfer_stopped(case(asked(0), failed(30, "silence", 40), fetched(31))))
     assert not list(transfer_stopped(case(asked(0), failed(30, "probe", 0), fetched(31))))

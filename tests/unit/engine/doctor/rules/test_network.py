@@ -566,6 +566,19 @@ def test_a_machine_in_the_network_of_another_interface_is_told_so() -> None:
         assert not list(address_outside(healthy))
 
 
+def test_a_machine_that_was_carried_behind_a_relay_with_its_old_address_is_told_so() -> None:
+    room = Subnet(network=IPv4Network("172.31.0.0/24"))
+    moved = case(asked(0, relay="172.31.0.1"), *answered(1), subnets=(NETWORK, room), after=30)
+    (found,) = address_outside(moved)
+    assert (found.gravity, found.subject) == (Gravity.SUSPECT, "172.31.0.1")
+    assert (
+        "asks by the relay 172.31.0.1 of 172.31.0.0/24, and its reserved address 172.30.0.21 is of 172.30.0.0/24"
+        in found.cause
+    )
+    loads = case(asked(0, relay="172.31.0.1"), *answered(1), fetched(3), subnets=(NETWORK, room), after=30)
+    assert not list(address_outside(loads))
+
+
 @pytest.mark.parametrize(
     ("held", "used", "cause", "gravity", "size"),
     [

@@ -142,6 +142,15 @@ async def test_only_a_silent_machine_is_asked_and_not_again_at_once() -> None:
     assert told.silent_beside == ()
 
 
+async def test_what_was_found_by_another_look_meanwhile_counts_for_one_that_began_before() -> None:
+    presence = presence_where(clock=lambda: HEARD + timedelta(seconds=40))
+    other = replace(working(42, called="node8"), mac=MacAddress("08:00:27:00:00:02"))
+    await presence.examined(other, SOUND)
+    work = (await presence.examined(working(40), SOUND)).work
+    assert work is not None
+    assert work.silent_beside == ("node8",)
+
+
 async def test_machines_that_fell_silent_minutes_apart_have_nothing_in_common() -> None:
     presence = presence_where(clock=lambda: HEARD + timedelta(seconds=200))
     first = working(200)

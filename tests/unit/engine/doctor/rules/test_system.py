@@ -252,6 +252,18 @@ def test_memory_may_be_known_from_the_boot_loader() -> None:
     assert "511 MiB" in found.cause
 
 
+def test_memory_that_was_taken_out_since_its_worker_was_heard_of_is_a_fault() -> None:
+    large = [replace(each, facts={"memory": 2047}) if each.stage is Stage.SCRIPT else each for each in osie_boot(0)]
+    smaller = [
+        asked(600), *answered(601), fetched(603), asked(605, Asker.IPXE), *answered(606),
+        seen(607, Stage.SCRIPT, memory=511), seen(608, Stage.KERNEL), seen(609, Stage.RAMDISK),
+    ]  # fmt: skip
+    worked = Work(id="w", name="w", state=State.PENDING, created_at=BEGIN, contact=BEGIN + timedelta(seconds=40))
+    told = case(*large, *smaller, work=worked, inventory=replace(INVENTORY, memory=2047 * MIB))
+    (found,) = (each for each in diagnose(told) if each.rule == "RamdiskTooLarge")
+    assert found.gravity is Gravity.FAULT
+
+
 def test_memory_that_suffices_is_unknown_or_worked_is_no_fault() -> None:
     assert not list(ramdisk_too_large(case(*SENT)))
     assert not list(ramdisk_too_large(case(*SENT, inventory=replace(INVENTORY, memory=567 * MIB))))
@@ -519,6 +531,21 @@ def test_boots_that_begin_again_and_again_are_a_loop() -> None:
     )
     assert not list(boot_loop(case(*vain[5:], asked(180))))
     assert not list(boot_loop(case(*vain, *osie_boot(180))))
+
+
+def test_a_boot_that_ended_where_ipxe_had_its_address_is_told_at_the_next_one() -> None:
+    first = [asked(0), *answered(1), fetched(3), asked(5, Asker.IPXE), *answered(6)]
+    (found,) = stalled_boot(case(*first, asked(42), after=1))
+    assert (found.gravity, found.remedy) == (Gravity.SUSPECT, LOOK_AT_IPXE)
+    assert not list(stalled_boot(case(*first, asked(12), after=1)))
+    further = [*first, seen(8, Stage.SCRIPT)]
+    assert not list(stalled_boot(case(*further, asked(42), after=1)))
+
+
+def test_who_was_not_told_to_boot_may_have_fetched_the_osie_for_another_reason() -> None:
+    fetched_alone = seen(0, Stage.RAMDISK, name="initramfs")
+    assert not list(silent_osie(case(fetched_alone, ticket=False, after=300)))
+    assert list(silent_osie(case(fetched_alone, after=300)))
 
 
 def test_a_boot_under_way_is_none_that_ended() -> None:

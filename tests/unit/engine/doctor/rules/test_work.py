@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 
 from tests.unit.engine.boot_story import BEGIN, MAC, case
-from tinkbox.engine.doctor.case import AwaitedService, Case, Work
+from tinkbox.engine.doctor.case import AwaitedService, Case, Printed, Work
 from tinkbox.engine.doctor.doctor import diagnose, work_rules
 from tinkbox.model.diagnosis import Diagnosis, Gravity
 from tinkbox.model.reasons import Reason, hint
@@ -51,6 +51,52 @@ def test_a_workflow_that_runs_as_it_should_is_told_nothing_of() -> None:
     )
     assert found(patient(replace(WORK, state=State.SUCCESS, images=("image x is damaged",)))) == []
     assert list(diagnose(case(), work_rules())) == []
+
+
+RUNNING = replace(WORK, state=State.RUNNING, action_state=State.RUNNING, since=BEGIN, timeout=timedelta(minutes=30))
+
+
+def quiet(printed: Printed | None, after: float, **changes: object) -> list[Diagnosis]:
+    """What is told of an action that began so many seconds ago."""
+    heard = BEGIN + timedelta(seconds=after)
+    return found(patient(replace(RUNNING, **{"contact": heard, "printed": printed, **changes}), after))  # type: ignore[arg-type]  # any field
+
+
+def test_an_action_that_runs_silently_is_harmless_and_told_with_its_last_line_in_quotes() -> None:
+    last = Printed(last="curl `http://evil`\x1b[2J 'now'", at=BEGIN + timedelta(seconds=2), anything=True)
+    (told,) = quiet(last, 140)
+    assert (told.rule, told.gravity, told.leads) == ("Running", Gravity.HARMLESS, False)
+    assert told.cause.startswith(
+        "Action install/write of workflow 'debian' runs for 2:20, and printed nothing for 2:18; its last line: "
+    )
+    assert "`" not in told.cause + "".join(told.evidence)
+    assert "\x1b" not in told.cause
+    assert told.evidence[0] == "2026-11-21 03:00:00 the action began; it has until 2026-11-21 03:30:00"
+    assert told.remedy.endswith("It ends as Timeout at 03:30:00 UTC; `tinkbox workflow cancel 0f6ca2f4` ends it now.")
+    (untimed,) = quiet(Printed(), 140, timeout=None)
+    assert "printed nothing yet." in untimed.cause
+    assert "It has no timeout; " in untimed.remedy
+
+
+def test_an_action_that_printed_within_a_minute_or_was_not_asked_for_is_told_nothing_of() -> None:
+    assert quiet(None, 140) == []
+    assert quiet(Printed(last="x", at=BEGIN + timedelta(seconds=81), anything=True), 140) == []
+    assert quiet(Printed(), 59) == []
+
+
+def test_an_action_whose_worker_is_silent_is_not_told_to_run() -> None:
+    assert [each.rule for each in quiet(Printed(), 600, contact=BEGIN)] == ["SilentWorker"]
+
+
+def test_what_was_printed_before_the_appliance_began_counts_from_then() -> None:
+    told = replace(
+        patient(
+            replace(RUNNING, contact=BEGIN + timedelta(seconds=140), printed=Printed(last="x", anything=True)), 140
+        ),
+        since=BEGIN + timedelta(seconds=30),
+    )
+    (one,) = found(told)
+    assert "runs for 2:20, and printed nothing for 1:50; its last line: 'x'." in one.cause
 
 
 def test_a_missing_image_is_told_with_the_way_to_have_it() -> None:

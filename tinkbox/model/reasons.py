@@ -442,6 +442,7 @@ def in_a_sentence(reason: str) -> str:
 
 
 # Phrases of messages of ours that tell more than the reason, and what to do then.
+WANTS_HTTPS: Final = "has to be in insecure-registries"
 CRLF: Final = "a script with Windows' line ends (CRLF)"
 NOT_EXECUTABLE: Final = "a file without the permission to execute it"
 WEB_PAGE: Final = "a web page came in the place of the registry's answer"
@@ -469,6 +470,17 @@ _BY_MESSAGE: Final = (
         Reason.IMAGE_PULL_FAILED,
         WEB_PAGE,
         "take the registry's host out of what the machine's engine asks its proxy for (`no-proxy` in its /etc/docker/daemon.json), and start that engine again",
+    ),
+    *(
+        (
+            each,
+            WANTS_HTTPS,
+            (
+                'write {"insecure-registries": ["ADDRESS"]}, with the address of that registry, into the /etc/docker/daemon.json of the machine, and '
+                "start its engine again; then `tinkbox workflow retry WORKFLOW`"
+            ),
+        )
+        for each in (Reason.IMAGE_PULL_FAILED, Reason.REGISTRY_UNREACHABLE)
     ),
     (
         Reason.NOT_PRIVILEGED,

@@ -7,7 +7,7 @@ Each row was met on a real engine (tests/integration/runtime/test_engine_message
 import re
 from dataclasses import dataclass
 
-from tinkbox.model.reasons import MAPS_USERS, NOT_EXECUTABLE, WEB_PAGE, Reason
+from tinkbox.model.reasons import MAPS_USERS, NOT_EXECUTABLE, WANTS_HTTPS, WEB_PAGE, Reason
 from tinkbox.runtime import ContainerFailed
 
 MAX_WORDS = 900
@@ -44,14 +44,13 @@ def _row(asked: tuple[Reason, ...], reason: Reason, words: str, means: str) -> _
 
 # An OSIE's engine is told so at boot; a worker by hand uses an engine that a person set up.
 _INSECURE = (
-    "one that speaks plain HTTP, as the appliance's does, has to be in insecure-registries of the engine's "
-    "/etc/docker/daemon.json"
+    f"one that speaks plain HTTP, as the appliance's does, {WANTS_HTTPS} of the engine's /etc/docker/daemon.json"
 )
 
 
 def wants_https(told: str) -> bool:
     """Whether the engine asked a registry by HTTPS alone, as its settings have it: no patience mends that."""
-    return _INSECURE in told
+    return WANTS_HTTPS in told
 
 
 _ROWS = (

@@ -45,6 +45,6 @@ def test_an_engine_that_hangs_or_dies_is_a_diagnosis_of_the_action_until_it_answ
         lab.engine.start()
         _LOG.info("seconds until told: hangs %.0f, back %.0f, dies %.0f; %s", hangs, back, dies, told)
         assert (told["gravity"], told["workflow"]) == ("fault", workflow)
-        assert "action-1 runs." in told["cause"]
+        assert "action-1 needs it." in told["cause"]
         assert state["diagnosis"]["rule"] == "MachineEngineAway"
         assert lab.finished(workflow) == "FAILED"

@@ -609,11 +609,16 @@ class Examiner:
     async def _of_appliance(
         self, rivals: tuple[Rival, ...] | None, vitals: Vitals, found: Sequence[Diagnosis]
     ) -> tuple[Diagnosis, ...]:
-        """The faults of the appliance itself beside what was `found` of one machine or workflow, which it may explain."""
+        """The faults of the appliance itself beside what was `found` of one machine or workflow, which it may explain.
+
+        Also what is suspected to stop its duties.
+        """
         disk, _ = await self._room()
-        own = diagnose(replace(self._general(rivals, vitals, surveyed=True), disk=disk, vitals=vitals))
-        told = {(each.rule, each.cause) for each in found}
-        return tuple(each for each in own if each.gravity is Gravity.FAULT and (each.rule, each.cause) not in told)
+        general = self._general(rivals, vitals, surveyed=True)
+        own = diagnose(replace(general, disk=disk, vitals=vitals))
+        told, stopping = {(each.rule, each.cause) for each in found}, {each.rule for each in general.faults}
+        grave = (each for each in own if each.gravity is Gravity.FAULT or each.rule in stopping)
+        return tuple(each for each in grave if (each.rule, each.cause) not in told)
 
     async def _of_workflow(self, key: str, general: Case, vitals: Vitals) -> tuple[int, list[Diagnosis], Work]:
         """How many machines were looked at, what was found, the gravest first, and where the workflow stands."""

@@ -287,13 +287,13 @@ class WorkInHand:
             ended_at=flow.updated_at if flow.state in FINAL else None,
         )
         if at is not None:
-            timeout = at.action.spec.timeout
+            since = at.left_at or at.resumed_at or at.started_at
             work = replace(
                 work,
                 action=_named(at.action),
                 action_state=at.state,
-                since=at.left_at or at.resumed_at or at.started_at,
-                timeout=timedelta(seconds=timeout) if timeout else None,
+                since=since,
+                timeout=_timeout(flow, at.action.spec.timeout, since),
                 hardware_id=at.action.worker,
                 image=at.action.spec.image,
             )
@@ -358,6 +358,15 @@ class WorkInHand:
             message=standing.message,
             tail=tuple(standing.tail[-TAIL:]),
         )
+
+
+def _timeout(flow: WorkflowHead, seconds: int, since: datetime | None) -> timedelta | None:
+    """How long an action may take that began then and has so many seconds: the whole workflow has a time as well, which may end first."""
+    own = timedelta(seconds=seconds) if seconds else None
+    if not flow.global_timeout or flow.started_at is None or since is None:
+        return own
+    left = flow.started_at + timedelta(seconds=flow.global_timeout) - since
+    return min(own, left) if own is not None else left
 
 
 def _is_gone(status: ServiceStatus) -> bool:

@@ -477,6 +477,15 @@ async def test_a_fault_of_the_appliance_is_the_first_line_wherever_the_machine_i
     assert (await examiner.examine(mac(1))).appliance == (), "and not beside itself"
 
 
+async def test_what_is_suspected_to_stop_the_appliances_duties_is_told_beside_a_machine(world: World) -> None:
+    await world.box.machine(1)
+    at = Attachment(interface="eth1", address=world.premises.address, present=True, up=True, carrier=False)
+    addressed = replace(at, addresses=frozenset({world.premises.address}))
+    world.measured = Vitals(at=world.box.clock(), attachments=(addressed,))
+    examined = await world.examiner.examine(mac(1))
+    assert [(each.rule, each.gravity) for each in examined.appliance] == [("NoCarrier", Gravity.SUSPECT)]
+
+
 async def test_few_examinations_are_made_at_a_time_and_one_person_keeps_no_other_out(world: World) -> None:
     """Machines that boot have the processor: sixty at once were felt by each of them."""
     world.answered.clear()

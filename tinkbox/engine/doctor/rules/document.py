@@ -7,7 +7,7 @@ from ipaddress import IPv4Address, IPv6Address
 from typing import Final
 
 from tinkbox.engine.doctor.case import Case, Finding, Work, moment, some
-from tinkbox.engine.doctor.rules.work import grave_failure, has_failed, once_more, told_lately
+from tinkbox.engine.doctor.rules.work import failed_to_fetch, grave_failure, has_failed, once_more, told_lately
 from tinkbox.model.diagnosis import Gravity
 from tinkbox.model.text import one_line, quoted
 
@@ -60,7 +60,8 @@ def misses_way(work: Work) -> bool:
 
 def refused_at(work: Work) -> tuple[IPv4Address, int] | None:
     """Where an action's question was refused, by its own words; None where they do not say that."""
-    if not has_failed(work) or not _said(work, _REFUSED):
+    # A registry that does not answer was asked by the engine, and has words of its own.
+    if not has_failed(work) or failed_to_fetch(work) or not _said(work, _REFUSED):
         return None
     for each in reversed(_said(work, _AT_PORT)):
         for address, port in _AT_PORT.findall(each):

@@ -3,6 +3,7 @@
 What a machine's worker and kernel do to a running action is in `silence` and `kernel`.
 """
 
+import re
 from collections.abc import Iterator
 from datetime import timedelta
 from typing import Final
@@ -33,6 +34,11 @@ MOST_IMAGES: Final = 5
 LONGEST: Final = 300
 QUIET: Final = timedelta(seconds=60)  # what an action may be silent without a word of that
 LONGEST_LINE: Final = 120
+# As tar, gzip, xz, zstd, unzip and busybox say of what is none.
+_NO_ARCHIVE: Final = re.compile(
+    r"invalid (?:magic|tar magic)|not in gzip format|does not look like a tar archive|[Ff]ile format not recognized|unsupported format|"
+    r"End-of-central-directory signature not found|not a zip file"
+)
 _BAD: Final = (State.FAILED, State.TIMEOUT)
 _DID_NOT_COME: Final = (Reason.IMAGE_PULL_FAILED, Reason.REGISTRY_UNREACHABLE)
 
@@ -112,7 +118,7 @@ def running(case: Case) -> Iterator[Finding]:
     silence = f"printed nothing for {quiet}" if printed.anything else "printed nothing yet"
     last = f"; its last line: {quoted(printed.last, LONGEST_LINE)}" if printed.last else ""
     ends = work.since + work.timeout if work.timeout is not None else None
-    until = f"It ends as Timeout at {ends:%H:%M:%S} UTC; " if ends is not None else "It has no timeout; "
+    until = f"It ends as Timeout at {moment(ends)} UTC; " if ends is not None else "It has no timeout; "
     waits = " If it waits for what its last line names, see to that." if printed.last else ""
     yield Finding(
         gravity=Gravity.HARMLESS,
@@ -181,8 +187,15 @@ def workflow_failed(case: Case) -> Iterator[Finding]:
             *(f"it printed: {not_ours(one_line(each, LONGEST))}" for each in work.tail),
             *advice,
         ),
-        remedy=" ".join(filter(None, (_sentence(ours), _logs_and_retry(work)))),
+        remedy=" ".join(filter(None, (_sentence(ours), _of_no_archive(work), _logs_and_retry(work)))),
     )
+
+
+def _of_no_archive(work: Work) -> str:
+    """What to do where a program says that what it was to unpack is none, as servers answer with a page to log in."""
+    if known(work.reason) is not Reason.NON_ZERO_EXIT or not any(map(_NO_ARCHIVE.search, work.tail)):
+        return ""
+    return "What it unpacked is no archive: look what the server that it came from answers (`curl -I URL`), which may be a page that wants a login."
 
 
 def _logs_and_retry(work: Work) -> str:

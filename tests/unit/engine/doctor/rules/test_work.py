@@ -72,7 +72,7 @@ def test_an_action_that_runs_silently_is_harmless_and_told_with_its_last_line_in
     assert "`" not in told.cause + "".join(told.evidence)
     assert "\x1b" not in told.cause
     assert told.evidence[0] == "2026-11-21 03:00:00 the action began; it has until 2026-11-21 03:30:00"
-    assert told.remedy.endswith("It ends as Timeout at 03:30:00 UTC; `tinkbox workflow cancel 0f6ca2f4` ends it now.")
+    assert told.remedy.endswith("It ends as Timeout at 2026-11-21 03:30:00 UTC; `tinkbox workflow cancel 0f6ca2f4` ends it now.")
     (untimed,) = quiet(Printed(), 140, timeout=None)
     assert "printed nothing yet." in untimed.cause
     assert "It has no timeout; " in untimed.remedy
@@ -164,6 +164,16 @@ def test_what_waits_as_it_should_is_harmless(work: Work, remedy: str) -> None:
     assert (told.rule, told.gravity) == ("Waiting", Gravity.HARMLESS)
     assert told.cause == "Workflow 'debian' waits for node7, never seen."
     assert told.remedy.startswith(remedy)
+
+
+@pytest.mark.parametrize(
+    "line", ["tar: invalid magic", "gzip: stdin: not in gzip format", "tar: This does not look like a tar archive"]
+)
+def test_what_is_no_archive_leads_to_the_server_that_it_came_from(line: str) -> None:
+    (told,) = found(patient(replace(FAILED, tail=("Connecting to 172.30.0.99:8080", line, "tar: short read"))))
+    assert "is no archive: look what the server that it came from answers" in told.remedy
+    (other,) = found(patient(replace(FAILED, tail=("tar: short read",))))
+    assert "archive" not in other.remedy
 
 
 def test_a_failed_workflow_is_told_with_reason_message_and_hint() -> None:

@@ -201,9 +201,19 @@ FORGEABLE: Final = frozenset(
 )
 # What comes by DHCP and TFTP, or of downloads that break off, as often as any host likes: it takes no room from what came further.
 ASKED: Final = FORGEABLE - REFUSALS | {Stage.LOADER, Stage.DOWNLOAD_TROUBLE}
-# What whoever has its address gets of the OSIE, or does not: by another host it shows nothing of the machine's boot.
+# What whoever has its address asks for and gets, or does not: by another host it shows nothing of the machine's boot.
 FETCHED: Final = frozenset(
-    {Stage.KERNEL, Stage.RAMDISK, Stage.FIRMWARE, Stage.TICKET, Stage.CLOCK, Stage.DOWNLOAD_TROUBLE}
+    {
+        Stage.LOADER_REQUESTED,
+        Stage.LOADER,
+        Stage.LOADER_FAILED,
+        Stage.KERNEL,
+        Stage.RAMDISK,
+        Stage.FIRMWARE,
+        Stage.TICKET,
+        Stage.CLOCK,
+        Stage.DOWNLOAD_TROUBLE,
+    }
 )
 # What an installed system tells and asks as often as it likes: it takes no room from the others either.
 INSTALLED: Final = frozenset({Stage.METADATA, Stage.CLOUD_INIT, Stage.PHONED_HOME})

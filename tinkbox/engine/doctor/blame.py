@@ -190,7 +190,7 @@ def _began_in_time(stops: Stops, case: Case) -> bool:
 def _is_seen(case: Case) -> bool:
     """Whether anything was seen of it since it is waited for."""
     since = case.waited_since
-    return bool(case.sightings) and (since is None or case.heard_at is None or case.heard_at >= since)
+    return bool(case.boots) and (since is None or case.heard_at is None or case.heard_at >= since)
 
 
 def _keeps_image(stops: Stops, work: Work | None) -> bool:

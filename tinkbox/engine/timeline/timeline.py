@@ -161,7 +161,8 @@ class Timeline:
     def newest(self, mac: MacAddress) -> Sighting | None:
         """What was last seen of a machine, and of no other host at its address."""
         boot = self._boots.get(mac)
-        return _newest_of(boot).sighting if boot else None
+        newest = _newest_of(boot) if boot else None
+        return newest.sighting if newest is not None else None
 
     def last(self, mac: MacAddress, is_meant: Callable[[Sighting], bool]) -> datetime | None:
         """When a machine was last seen at what is meant, in its newest boot; None: it was not."""
@@ -170,7 +171,7 @@ class Timeline:
 
     def machines(self) -> list[Sighting]:
         """What was last seen of every machine, those seen last first."""
-        newest = [_newest_of(boot) for boot in self._boots.values()]
+        newest = [found for boot in self._boots.values() if (found := _newest_of(boot)) is not None]
         return [each.sighting for each in sorted(newest, key=lambda each: each.number, reverse=True)]
 
     async def of(self, *macs: MacAddress) -> list[Sighting]:
@@ -273,9 +274,8 @@ class Timeline:
             del boot[_dispensable(boot)]
 
 
-def _newest_of(boot: Sequence[Entry]) -> Entry:
-    own = (each for each in reversed(boot) if not is_in_its_name(each.stage, each.first.facts))
-    return next(own, boot[-1])
+def _newest_of(boot: Sequence[Entry]) -> Entry | None:
+    return next((each for each in reversed(boot) if not is_in_its_name(each.stage, each.first.facts)), None)
 
 
 def _dispensable(boot: Sequence[Entry]) -> int:

@@ -152,6 +152,13 @@ async def test_what_another_host_fetches_at_its_address_is_no_progress_and_takes
     assert len(told) == 4 + 2 * MOST_IN_ITS_NAME
 
 
+async def test_a_machine_at_whose_address_only_another_host_was_is_not_seen(bench: Bench) -> None:
+    bench.timeline.saw(mac(1), Stage.LOADER, "ipxe.efi", **{OTHER_HOST: mac(3)})
+    assert bench.timeline.newest(mac(1)) is None
+    assert bench.timeline.machines() == []
+    assert len(await bench.timeline.of(mac(1))) == 1
+
+
 async def test_machine_for_which_bytes_flow_has_not_stalled(bench: Bench) -> None:
     """Whether what it asked for was saved meanwhile or not."""
     boot(bench, KNOWN, Stage.SCRIPT)

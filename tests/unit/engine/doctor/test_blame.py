@@ -139,6 +139,21 @@ def test_boots_that_ended_by_a_fault_of_the_appliance_that_is_over_are_none_of_a
     assert rules(beside(vitals(), *vain, after=0, mended=((elsewhere, told[90][0][1]),))) == ["BootLoop"]
 
 
+def test_what_another_host_did_at_the_address_of_a_machine_that_was_never_seen_is_nothing_of_it() -> None:
+    by_another = seen(
+        0,
+        Stage.DOWNLOAD_TROUBLE,
+        "initramfs",
+        step="RAMDISK",
+        name="initramfs",
+        what="HUNG_UP",
+        other_host="0a:be:ef:00:00:77",
+    )
+    (found,) = beside(vitals(), by_another)
+    assert found.rule == "NeverSeen"
+    assert rules(beside(vitals(attachments=(DOWN,)), by_another)) == ["InterfaceDown"]
+
+
 def test_an_address_that_this_host_has_itself_is_told_before_a_loop_of_its_machine() -> None:
     own = [each for at in (0, 25, 50, 75) for each in (asked(at), *answered(at + 1), seen(at + 7, Stage.OWN_BOOT))]
     script = replace(KNOWN, netboot=Netboot(script="chain http://other/"))

@@ -55,6 +55,7 @@ _TOLD_A_FILE = (Stage.DISCOVER, Stage.OFFERED, Stage.REQUESTED, Stage.LEASED, St
 _LOADING = (*_TOLD_A_FILE, Stage.LOADER_REQUESTED)
 _LOADED = (Stage.LOADER, Stage.LOADER_FAILED)
 _BROKEN_OFF_WITHIN = timedelta(minutes=2)  # after the appliance's start: a transfer gives up before
+_OF_AN_OSIE = ("vmlinuz", "initramfs", "firmware")
 # What only a loader that runs does.
 _RUNS = (*SCRIPTED, Stage.SCRIPT_REFUSED)
 
@@ -149,7 +150,7 @@ def _newest_of(missing: Sequence[Sighting]) -> tuple[str, ...]:
 
 def transfer_stopped(case: Case) -> Iterator[Finding]:
     """TFTP that ends before the file does."""
-    stopped = [each for boot in case.boots for each in of(boot, Stage.LOADER_FAILED) if _stopped(case, boot, each)]
+    stopped = _since_it_came(case)
     newest = [each for each in of(case.last, Stage.LOADER_FAILED) if _stopped(case, case.last, each)]
     if not newest or any(each.at >= _began(case.last, newest[-1]) for each in of(case.last, Stage.LOADER, *_RUNS)):
         return  # it went on, perhaps by HTTP while this transfer waited for its end
@@ -159,10 +160,23 @@ def transfer_stopped(case: Case) -> Iterator[Finding]:
     places = {number(each, "block") for each in stopped}
     told = tuple(map(line, stopped[-4:]))
     if not text(newest[-1], "refused") and (lost := _loses_packets(stopped)):
-        found = _lost_on_the_way(newest[-1], (*told, *lost))
+        sure = any((number(each, "recovered") or 0) >= _RECOVERED for each in stopped)
+        found = _lost_on_the_way(newest[-1], (*told, *lost), sure=sure)
     else:
         found = _what_stopped(newest[-1], told, always=len(stopped) > 1 and len(places) == 1)
-    yield replace(found, gravity=_believed(case))
+    yield found if found.gravity is Gravity.SUSPECT else replace(found, gravity=_believed(case))
+
+
+def _since_it_came(case: Case) -> list[Sighting]:
+    """The transfers that stopped since the last one that came whole."""
+    found: list[Sighting] = []
+    for boot in case.boots:
+        for each in of(boot, Stage.LOADER, Stage.LOADER_FAILED):
+            if each.stage is Stage.LOADER:
+                found.clear()
+            elif _stopped(case, boot, each):
+                found.append(each)
+    return found
 
 
 def _loses_packets(stopped: Sequence[Sighting]) -> tuple[str, ...]:
@@ -182,13 +196,15 @@ def _loses_packets(stopped: Sequence[Sighting]) -> tuple[str, ...]:
     return ()
 
 
-def _lost_on_the_way(seen: Sighting, told: tuple[str, ...]) -> Finding:
+def _lost_on_the_way(seen: Sighting, told: tuple[str, ...], *, sure: bool) -> Finding:
+    """`sure`: transfers went on after blocks were lost; else the machine may have been reset in the middle."""
     return Finding(
-        gravity=Gravity.FAULT,
+        gravity=Gravity.FAULT if sure else Gravity.SUSPECT,
         cause="Packets get lost on the way between the machine and the appliance, at random: the transfer of its boot loader stopped after "
         f"block {number(seen, 'block') or 0} of {number(seen, 'blocks') or 0}.",
         evidence=told,
-        remedy="Change the cable of the machine, and try another port of the switch. Look at the error counters of the switch's ports and of the "
+        remedy=("" if sure else "If nobody reset it in the middle of these: ")
+        + "Change the cable of the machine, and try another port of the switch. Look at the error counters of the switch's ports and of the "
         "appliance's interface (`ip -s link`), and at their speed and duplex: half duplex, or 10 Mbit/s, is a wrong one. The machine's "
         "network card or a switch that is overloaded loses packets as well.",
     )
@@ -375,7 +391,17 @@ def _is_uefi(case: Case) -> bool:
 
 
 def _stopped(case: Case, boot: Sequence[Sighting], seen: Sighting) -> bool:
-    return text(seen, "why") in ("silence", "gave up") and not _fell_into_start(case, boot, seen)
+    stops = text(seen, "why") in ("silence", "gave up")
+    return stops and not _comes_too_late(case, boot, seen) and not _fell_into_start(case, boot, seen)
+
+
+def _comes_too_late(case: Case, boot: Sequence[Sighting], seen: Sighting) -> bool:
+    """Whether its loader runs already: firmware that begins anew asks for an address first, where that comes here.
+
+    Any host can ask for a loader in its name.  GRUB loads the files of an OSIE by TFTP as well.
+    """
+    ran = of(boot[: boot.index(seen)], *_RUNS)
+    return bool(ran) and case.mode != "off" and text(seen, "name").rpartition("/")[2] not in _OF_AN_OSIE
 
 
 def _fell_into_start(case: Case, boot: Sequence[Sighting], failed: Sighting) -> bool:

@@ -792,20 +792,31 @@ def wrong_neighbour(case: Case) -> Iterator[Finding]:
         )
 
 
+_FEW_LOST = 12  # seconds
+
+
 def spanning_tree(case: Case) -> Iterator[Finding]:
     """The first questions of a boot were lost before one reached us: the switch's port was not open yet."""
     late = [(first, lost) for boot in case.boots for first in _first_questions(boot) if (lost := _lost(case, first))]
     if not late or late[-1][0] not in case.last:
         return
     booted = of(case.last, Stage.LEASED, Stage.OTHER_SERVER, *_LOADING)
+    # Ports of spanning tree open after 30 s, or 15; a question or two may get lost anywhere.
+    few = max(lost for _, lost in late) < _FEW_LOST
+    why = (
+        "packets get lost on the way, or the switch opens its port late"
+        if few
+        else "the switch opens its port late, as spanning tree does"
+    )
+    cable = "Look at the cable and at the duplex and the error counters of its switch port, above all where later questions are repeated as well. "
     yield Finding(
         gravity=Gravity.SUSPECT if booted else Gravity.FAULT,
-        cause="The machine's first questions did not get through: the switch opens its port late, as spanning tree does.",
+        cause=f"The machine's first questions did not get through: {why}.",
         evidence=tuple(
             f"{moment(first.at)} the first question that arrived said that it had been asking for {lost} s"
             for first, lost in late[-4:]
         ),
-        remedy="On the switch, make the machine's port an edge port (Cisco: `spanning-tree portfast`; Juniper: `set "
+        remedy=f"{cable if few else ''}On the switch, make the machine's port an edge port (Cisco: `spanning-tree portfast`; Juniper: `set "
         "protocols rstp interface X edge`; Linux bridge: forward_delay 0), and switch energy-efficient Ethernet and "
         "negotiation of trunks off there.",
     )

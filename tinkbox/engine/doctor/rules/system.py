@@ -83,7 +83,7 @@ _SCRIPTS = (Stage.SCRIPT, Stage.DISCOVERY, Stage.SUPPLIED, Stage.OWN_BOOT)
 _IN_OSIE = "`tinkbox hardware get MACHINE` shows what its syslog said: a Docker engine that does not start, or why its worker ended."
 _IN_KERNEL = (
     "Look at its screen or serial console for the last lines: a panic while unpacking means too little memory, "
-    "a machine without a network card a driver that is missing."
+    "a machine without a network card a driver that is missing, and `This kernel requires an x86-64 CPU` a processor of 32 bits."
 )
 _IN_IPXE = (
     "Look at its screen: iPXE stands still there, or the machine lost its power or its network after it fetched the OSIE. See to "
@@ -414,7 +414,7 @@ def _of_document(interface: Interface | None) -> Iterator[tuple[str, str]]:
             f"its hardware document adds to the kernel's command line: {told}",
             (
                 "See whether what the document adds to the kernel's command line keeps a driver or the network away (module_blacklist, "
-                "initcall_blacklist, acpi=off, ip=): boot once without."
+                "initcall_blacklist, acpi=off, ip=) or memory (mem=): boot once without."
             ),
         )
 
@@ -639,7 +639,7 @@ def never_seen(case: Case) -> Iterator[Finding]:
     hidden = any(True for _ in blamed(case, BOOTING))
     if since and case.now - since < SWITCHED_ON_WITHIN and not hidden:
         return
-    if not case.sightings and not case.heard_at:
+    if not case.boots and not case.heard_at:
         cause = f"A workflow waits for the machine, and nothing was seen of it since tinkbox started at {moment(case.since)} UTC."
         known = f"{moment(case.now)} no question and no transfer of {case.mac} is stored of an earlier time either"
     elif since and case.heard_at and case.heard_at < since:

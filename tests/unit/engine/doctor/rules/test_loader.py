@@ -269,6 +269,23 @@ def test_a_transfer_that_was_repeated_with_success_is_no_fault() -> None:
     assert not list(transfer_stopped(case(asked(0), failed(30, "silence", 40), *osie_boot(60))))
 
 
+def test_a_question_for_a_loader_while_one_runs_is_not_the_machines() -> None:
+    flows = [each for each in osie_boot(0) if each.stage is not Stage.WORKER]
+    assert not list(transfer_stopped(case(*flows, failed(60, "silence", 0, heard=0))))
+    assert list(transfer_stopped(case(*flows, failed(60, "silence", 0, heard=0), mode="off")))
+    scripted = [each for each in flows if each.stage not in (Stage.KERNEL, Stage.RAMDISK)]
+    assert list(transfer_stopped(case(*scripted, failed(60, "silence", 900, name="osie/x86_64/vmlinuz"))))
+
+
+def test_what_resets_look_like_is_no_sure_loss_and_what_came_whole_ends_what_stopped_before() -> None:
+    resets = [asked(0), failed(15, "silence", 20), asked(60), failed(75, "silence", 90)]
+    (found,) = transfer_stopped(case(*resets))
+    assert (found.gravity, found.remedy.startswith("If nobody reset it")) == (Gravity.SUSPECT, True)
+    came = [asked(0), failed(15, "silence", 20), fetched(20), asked(60), failed(75, "silence", 20)]
+    (found,) = transfer_stopped(case(*came))
+    assert len(found.evidence) == 1
+
+
 def test_a_size_probe_is_harmless_once_the_file_arrived() -> None:
     (found,) = size_probe(case(asked(0), failed(1, "probe", 0), fetched(2)))
     assert found.gravity is Gravity.HARMLESS

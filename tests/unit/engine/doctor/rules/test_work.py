@@ -72,7 +72,9 @@ def test_an_action_that_runs_silently_is_harmless_and_told_with_its_last_line_in
     assert "`" not in told.cause + "".join(told.evidence)
     assert "\x1b" not in told.cause
     assert told.evidence[0] == "2026-11-21 03:00:00 the action began; it has until 2026-11-21 03:30:00"
-    assert told.remedy.endswith("It ends as Timeout at 2026-11-21 03:30:00 UTC; `tinkbox workflow cancel 0f6ca2f4` ends it now.")
+    assert told.remedy.endswith(
+        "It ends as Timeout at 2026-11-21 03:30:00 UTC; `tinkbox workflow cancel 0f6ca2f4` ends it now."
+    )
     (untimed,) = quiet(Printed(), 140, timeout=None)
     assert "printed nothing yet." in untimed.cause
     assert "It has no timeout; " in untimed.remedy

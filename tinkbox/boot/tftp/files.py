@@ -119,7 +119,7 @@ class TftpFiles:
     def _saw_failed_step(self, address: str, failed: FailedStep) -> None:
         mac = self._planner.at(address)
         if mac is not None and not self._planner.other_host(mac, address):
-            self._planner.saw(mac, Stage.STEP_FAILED, failed.detail, **failed.facts)
+            self._planner.saw(mac, Stage.STEP_FAILED, failed.detail, **failed.facts, over="tftp")
 
     def _saw_script(self, address: str, name: str) -> None:
         mac = self._planner.at(address)

@@ -356,8 +356,9 @@ class Case:
 
     @property
     def boots(self) -> tuple[tuple[Sighting, ...], ...]:
-        """The sightings of each of its boots, oldest first, without what another host fetched: that shows nothing of them."""
-        return boots([each for each in self.sightings if not is_in_its_name(each.stage, each.facts)])
+        """The sightings of each of its boots, oldest first, without what shows nothing of them: what another host fetched, and late questions."""
+        every = boots([each for each in self.sightings if not is_in_its_name(each.stage, each.facts)])
+        return every if self.mode == "off" else tuple(filter(None, map(_without_late_questions, every)))
 
     @property
     def last(self) -> tuple[Sighting, ...]:
@@ -454,6 +455,25 @@ class Fault:
     def place(self) -> tuple[str, str]:
         """What tells it from the others."""
         return self.rule, self.found.subject or self.stops.interface
+
+
+def _without_late_questions(boot: tuple[Sighting, ...]) -> tuple[Sighting, ...]:
+    """A boot without the questions for a boot loader that come while one runs, whose script came by HTTP.
+
+    Firmware that begins anew asks for an address first, where that comes here.  Any host can ask for a loader in its name.
+    """
+    found, runs = [], False
+    for each in boot:
+        if each.stage is Stage.DISCOVER:
+            runs = False
+        elif each.stage in (Stage.SCRIPT, Stage.DISCOVERY):
+            runs = "file" not in each.facts  # GRUB has its script by TFTP, and loads the OSIE by that as well
+        elif each.stage in (Stage.SUPPLIED, Stage.OWN_BOOT):
+            runs = False  # what these load is up to them
+        elif runs and each.stage in (Stage.LOADER_REQUESTED, Stage.LOADER, Stage.LOADER_FAILED):
+            continue
+        found.append(each)
+    return tuple(found)
 
 
 def boots(sightings: Sequence[Sighting]) -> tuple[tuple[Sighting, ...], ...]:

@@ -369,7 +369,9 @@ def test_file_that_is_called_like_a_step_tells_that_it_failed(tftp_files: TftpFi
     assert tftp_files.find(PEER, "grub/failed/kernel") is None
     delivered(tftp_files, "grub/failed/kernel", Stage.LOADER_FAILED, why=why)
     detail = "it could not load the kernel: its boot loader cannot tell why"
-    assert lab.seen == [(MAC, Stage.STEP_FAILED, detail, {"step": "KERNEL", "error": "UNTOLD", "code": ""})]
+    assert lab.seen == [
+        (MAC, Stage.STEP_FAILED, detail, {"step": "KERNEL", "error": "UNTOLD", "code": "", "over": "tftp"})
+    ]
     lab.other = "08:00:27:00:00:66"
     delivered(tftp_files, "grub/failed/disk", Stage.LOADER_FAILED, why=why)
     assert len(lab.seen) == 1

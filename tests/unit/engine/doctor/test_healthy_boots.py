@@ -52,7 +52,7 @@ SIGNED: Story = (
     *asks(Asker.PXE, 0, 4.1),
     *loads("shimx64.efi", 1.4),
     *loads("grubx64.efi", 9.3),
-    (1, Stage.SCRIPT, {}),
+    (1, Stage.SCRIPT, {"file": "grub/grub.cfg"}),
     *loads("osie/x86_64/vmlinuz", 15.4, Stage.KERNEL),
     *loads("osie/x86_64/initramfs", 170, Stage.RAMDISK),
 )

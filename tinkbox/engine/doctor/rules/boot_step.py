@@ -38,6 +38,7 @@ TAKEN: Final[Mapping[Step, tuple[Stage, ...]]] = {
     Step.FIRMWARE: (Stage.FIRMWARE,),
 }
 _MOST_SHOWN: Final = 3
+_SCRIPTS: Final = (Stage.SCRIPT, Stage.DISCOVERY, Stage.SUPPLIED, Stage.OWN_BOOT)
 _TO_DISK: Final = (Step.DISK, Step.LOADER)
 _OF_THE_OSIE: Final = (Step.KERNEL, Step.RAMDISK, Step.FIRMWARE)
 _NETWORK: Final = (
@@ -128,7 +129,7 @@ def _failed(case: Case) -> Iterator[tuple[Sighting, Step, StepError]]:
     boots = case.boots
     telling = max((number for number, boot in enumerate(boots) if boot == case.furthest), default=0)
     recent = [each for boot in boots[max(0, telling - 1) :] for each in boot]
-    for seen in of(recent, Stage.STEP_FAILED)[-1:]:
+    for seen in [each for each in of(recent, Stage.STEP_FAILED) if not _of_no_grub(recent, each)][-1:]:
         step, error = Step.__members__.get(text(seen, "step")), StepError.__members__.get(text(seen, "error"))
         if step is None or error is None:
             continue
@@ -138,6 +139,15 @@ def _failed(case: Case) -> Iterator[tuple[Sighting, Step, StepError]]:
         taken = TAKEN.get(step, ()) if error is StepError.NOT_TAKEN else ()
         if not of(since, *PASSED[step], *taken) and not came_back and not booted_since(since):
             yield seen, step, error
+
+
+def _of_no_grub(boot: Sequence[Sighting], seen: Sighting) -> bool:
+    """Whether it came as GRUB tells it, by a name that it asks for by TFTP, while the machine's boot loader has its script by HTTP.
+
+    Any host can ask for such a name with the machine's address.
+    """
+    scripts = of(boot[: boot.index(seen)], *_SCRIPTS)
+    return text(seen, "over") == "tftp" and bool(scripts) and "file" not in scripts[-1].facts
 
 
 def booted_since(since: Sequence[Sighting]) -> bool:

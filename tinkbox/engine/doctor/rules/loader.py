@@ -55,7 +55,6 @@ _TOLD_A_FILE = (Stage.DISCOVER, Stage.OFFERED, Stage.REQUESTED, Stage.LEASED, St
 _LOADING = (*_TOLD_A_FILE, Stage.LOADER_REQUESTED)
 _LOADED = (Stage.LOADER, Stage.LOADER_FAILED)
 _BROKEN_OFF_WITHIN = timedelta(minutes=2)  # after the appliance's start: a transfer gives up before
-_OF_AN_OSIE = ("vmlinuz", "initramfs", "firmware")
 # What only a loader that runs does.
 _RUNS = (*SCRIPTED, Stage.SCRIPT_REFUSED)
 
@@ -391,17 +390,7 @@ def _is_uefi(case: Case) -> bool:
 
 
 def _stopped(case: Case, boot: Sequence[Sighting], seen: Sighting) -> bool:
-    stops = text(seen, "why") in ("silence", "gave up")
-    return stops and not _comes_too_late(case, boot, seen) and not _fell_into_start(case, boot, seen)
-
-
-def _comes_too_late(case: Case, boot: Sequence[Sighting], seen: Sighting) -> bool:
-    """Whether its loader runs already: firmware that begins anew asks for an address first, where that comes here.
-
-    Any host can ask for a loader in its name.  GRUB loads the files of an OSIE by TFTP as well.
-    """
-    ran = of(boot[: boot.index(seen)], *_RUNS)
-    return bool(ran) and case.mode != "off" and text(seen, "name").rpartition("/")[2] not in _OF_AN_OSIE
+    return text(seen, "why") in ("silence", "gave up") and not _fell_into_start(case, boot, seen)
 
 
 def _fell_into_start(case: Case, boot: Sequence[Sighting], failed: Sighting) -> bool:

@@ -44,6 +44,16 @@ def failed(second: float, step: Step, *codes: str, count: int = 1) -> Sighting:
     return seen(second, Stage.STEP_FAILED, told.detail, **told.facts, **more)
 
 
+def test_what_grub_tells_by_tftp_is_none_of_a_boot_whose_script_came_by_http() -> None:
+    told = FailedStep(step=Step.RAMDISK, codes=())
+    by_grub = seen(5, Stage.STEP_FAILED, told.detail, **told.facts, over="tftp")
+    assert not list(boot_step_failed(case(*SCRIPT, by_grub)))
+    (own,) = boot_step_failed(case(*SCRIPT, failed(4, Step.KERNEL, "2d0c613b"), by_grub))
+    assert "could not load the kernel" in own.cause, "it does not hide the machine's own word"
+    script = [asked(0), *answered(1), seen(3, Stage.SCRIPT, file="grub/boot.cfg")]
+    assert list(boot_step_failed(case(*script, by_grub)))
+
+
 def test_step_that_failed_is_told_at_once_with_its_error_and_how_often() -> None:
     (found,) = boot_step_failed(case(*SCRIPT, failed(4, Step.KERNEL, "2d0c613b", count=3)))
     assert (found.gravity, found.cause) == (Gravity.FAULT, "The machine could not load the kernel: not found.")

@@ -273,8 +273,8 @@ def test_a_question_for_a_loader_while_one_runs_is_not_the_machines() -> None:
     flows = [each for each in osie_boot(0) if each.stage is not Stage.WORKER]
     assert not list(transfer_stopped(case(*flows, failed(60, "silence", 0, heard=0))))
     assert list(transfer_stopped(case(*flows, failed(60, "silence", 0, heard=0), mode="off")))
-    scripted = [each for each in flows if each.stage not in (Stage.KERNEL, Stage.RAMDISK)]
-    assert list(transfer_stopped(case(*scripted, failed(60, "silence", 900, name="osie/x86_64/vmlinuz"))))
+    by_grub = [asked(0), *answered(1), fetched(3, "grubx64.efi"), seen(5, Stage.SCRIPT, file="grub/grub.cfg")]
+    assert list(transfer_stopped(case(*by_grub, failed(60, "silence", 900, name="osie/x86_64/vmlinuz"))))
 
 
 def test_what_resets_look_like_is_no_sure_loss_and_what_came_whole_ends_what_stopped_before() -> None:

@@ -144,7 +144,7 @@ async def test_a_workflow_that_waits_for_its_services_says_so_until_they_are_rea
     assert await why() == (
         "WaitingForServices",
         (
-            "waiting for service boot files on the appliance, which is STARTING (fetching image); service receiver, which machine-1 "
+            "waiting for service boot files on the appliance, which is STARTING, as its host says: 'fetching image'; service receiver, which machine-1 "
             "has not begun; machine-1, never seen"
         ),
     )

@@ -1,10 +1,9 @@
 """Hears the DHCP questions that come in tagged for a VLAN, which the interface itself does not take (IEEE 802.1Q)."""
 
-import asyncio
 import socket
 import struct
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from datetime import datetime
 from typing import Final, NoReturn
 
@@ -51,15 +50,7 @@ class TaggedQuestions:
 
     async def run(self) -> NoReturn:
         """Look every few seconds, for ever."""
-        with ExitStack() as stack:
-            frames: socket.socket | None = None
-            with suppress(OSError):  # without the right to look nothing is found
-                frames = stack.enter_context(self.watching())
-            while True:
-                await asyncio.sleep(EVERY)
-                if frames is not None:
-                    with suppress(OSError):  # the interface is gone
-                        self.look(frames)
+        await packet_filter.look_again_and_again(self.watching, self.look, EVERY)
 
     def watching(self) -> socket.socket:
         """What keeps frames for a look; raises OSError where there is no right to it."""

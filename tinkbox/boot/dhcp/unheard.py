@@ -4,11 +4,9 @@ It needs no right to read the rules of a firewall, which a service has seldom, a
 drops of itself counts for nothing, whoever sends it: a damaged packet, and one from an address that cannot be where it came in.
 """
 
-import asyncio
 import socket
 import struct
 from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from ipaddress import IPv4Address, IPv4Network
@@ -121,15 +119,11 @@ class DhcpArrivals:
 
     async def run(self) -> NoReturn:
         """Look every few seconds, for ever; `found` is what came in and was not delivered."""
-        with ExitStack() as stack:
-            frames: socket.socket | None = None
-            with suppress(OSError):  # without the right to look nothing is found
-                frames = stack.enter_context(self.watching())
-            while True:
-                await asyncio.sleep(EVERY)
-                if frames is not None:
-                    with suppress(OSError):  # the interface is gone
-                        self.found = self.look(frames)
+
+        def look(frames: socket.socket) -> None:
+            self.found = self.look(frames)
+
+        await packet_filter.look_again_and_again(self.watching, look, EVERY)
 
     def watching(self) -> socket.socket:
         """What keeps frames for a look; raises OSError where there is no right to it."""

@@ -1,10 +1,8 @@
 """Hears which machines ask by ARP who has our address, again and again: one that gets our answer asks no more (RFC 826)."""
 
-import asyncio
 import socket
 import struct
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, suppress
 from datetime import UTC, datetime
 from ipaddress import IPv4Address
 from typing import Final, NoReturn
@@ -44,15 +42,7 @@ class ArpAsked:
 
     async def run(self) -> NoReturn:
         """Look every few seconds, for ever."""
-        with ExitStack() as stack:
-            frames: socket.socket | None = None
-            with suppress(OSError):  # without the right to look nothing is found
-                frames = stack.enter_context(self.watching())
-            while True:
-                await asyncio.sleep(EVERY)
-                if frames is not None:
-                    with suppress(OSError):  # the interface is gone
-                        self.look(frames)
+        await packet_filter.look_again_and_again(self.watching, self.look, EVERY)
 
     def watching(self) -> socket.socket:
         """What keeps frames for a look; raises OSError where there is no right to it."""

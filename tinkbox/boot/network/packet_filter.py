@@ -1,9 +1,12 @@
 """Has the kernel keep packets out of a socket, by classic BPF (Linux' Documentation/networking/filter.rst)."""
 
+import asyncio
 import ctypes
 import socket
 import struct
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack, suppress
+from typing import NoReturn
 
 _SO_ATTACH_FILTER, _SO_DETACH_FILTER = 26, 27
 # <linux/if_packet.h>, <linux/if_ether.h>
@@ -48,6 +51,21 @@ def arriving(interface: str, program: Sequence[tuple[int, int, int, int]], room:
         frames.close()
         raise
     return frames
+
+
+async def look_again_and_again(
+    watching: Callable[[], socket.socket], look: Callable[[socket.socket], object], every: float
+) -> NoReturn:
+    """Look at what `watching` keeps, every so many seconds, for ever; without the right to keep frames nothing is looked at."""
+    with ExitStack() as stack:
+        frames: socket.socket | None = None
+        with suppress(OSError):
+            frames = stack.enter_context(watching())
+        while True:
+            await asyncio.sleep(every)
+            if frames is not None:
+                with suppress(OSError):  # the interface is gone
+                    look(frames)
 
 
 def attach(line: socket.socket, program: Sequence[tuple[int, int, int, int]]) -> None:

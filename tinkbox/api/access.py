@@ -16,7 +16,7 @@ from tinkbox.door.bodies import holder_of
 from tinkbox.door.problems import Handler
 from tinkbox.door.proven_hosts import ProvenHosts
 from tinkbox.door.refused_tokens import RefusedTokens
-from tinkbox.model.access import Caller, Right, operator
+from tinkbox.model.access import Caller, Means, Right, operator
 from tinkbox.model.errors import Denied, Forbidden
 
 TICKETED = "/v1/shells/{id}/attach"
@@ -84,7 +84,7 @@ def caller(request: web.Request) -> Caller:
             raise Denied("this needs a token: set TINKBOX_TOKEN")
         connection = request.get_extra_info("socket")
         _, uid, _ = _UCRED.unpack(connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _UCRED.size))
-        request[_CALLER] = operator(_user(uid))
+        request[_CALLER] = operator(_user(uid), Means.SOCKET)
     return request[_CALLER]
 
 

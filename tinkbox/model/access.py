@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from tinkbox.model.errors import Forbidden
+from tinkbox.model.labels import Selector
 
 OPERATOR = "operator"
 NOT_SHOWN = "the template cannot be used for it; to see why you need the right to look"
@@ -14,20 +15,42 @@ class Right(StrEnum):
     """One thing that somebody may do; none includes another.
 
     LOOK reads what there is, OPERATE changes it and gives verdicts, ATTACH is a shell in a held container and the
-    recordings of such shells: whoever has one can do there what the action can.
+    recordings of such shells: whoever has one can do there what the action can.  PUSH stores and deletes images, SECRETS
+    sets and deletes secrets and reads what the field calls secret, AUDIT reads who did what, ADMIN makes and revokes tokens.
     """
 
     LOOK = "look"
     OPERATE = "operate"
     ATTACH = "attach"
+    PUSH = "push"
+    SECRETS = "secrets"
+    AUDIT = "audit"
+    ADMIN = "admin"
+
+
+class Means(StrEnum):
+    """How somebody showed who they are.
+
+    SOCKET: the kernel named the user at the other end of the unix socket.  TOKEN: by a token of this appliance.  ISSUER: by
+    such a token, which was made for somebody whom an OIDC issuer vouched for.
+    """
+
+    SOCKET = "socket"
+    TOKEN = "token"  # noqa: S105  a name
+    ISSUER = "issuer"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Caller:
-    """Whose request it is: a name for the records, and their rights, all of them for OPERATOR."""
+    """Whose request it is: a name for the records, and their rights, all of them for OPERATOR.
+
+    What they do and see is about the machines with the labels of `scope` alone; None: about everything.
+    """
 
     name: str
     rights: frozenset[Right]
+    means: Means = Means.TOKEN
+    scope: Selector | None = None
 
     def describe(self) -> str:
         """Name and rights for a message."""
@@ -43,6 +66,6 @@ class Caller:
             )
 
 
-def operator(name: str = OPERATOR) -> Caller:
+def operator(name: str = OPERATOR, means: Means = Means.TOKEN) -> Caller:
     """Somebody who may do everything."""
-    return Caller(name=name, rights=frozenset(Right))
+    return Caller(name=name, rights=frozenset(Right), means=means)

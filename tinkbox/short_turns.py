@@ -16,6 +16,7 @@ import selectors
 import socket
 import time
 from asyncio.selector_events import _SelectorSocketTransport  # type: ignore[attr-defined]
+from asyncio.sslproto import _SSLProtocolTransport
 from collections.abc import Callable
 from contextlib import suppress
 from contextvars import Context
@@ -168,6 +169,28 @@ class Connection(_SelectorSocketTransport):  # type: ignore[misc]
         self._rests = False
         if self._wanted:
             super().resume_reading()
+
+
+class Encrypted(_SSLProtocolTransport):
+    """The transport of what is said over an encrypted connection; before Python 3.12 asyncio's own forgets it when it is closed twice."""
+
+    def close(self) -> None:
+        if not self.is_closing():
+            super().close()
+
+    @property
+    def connection(self) -> Connection | None:
+        """What carries it; None once it is over."""
+        carried: Any = self._ssl_protocol
+        found = carried._transport if carried is not None else None  # noqa: SLF001 - asyncio tells it to nobody
+        return found if isinstance(found, Connection) else None
+
+
+def connection_of(transport: object) -> Connection | None:
+    """The connection of our loop that a transport is, or that carries it."""
+    if isinstance(transport, Encrypted):
+        return transport.connection
+    return transport if isinstance(transport, Connection) else None
 
 
 class EventLoop(asyncio.SelectorEventLoop):

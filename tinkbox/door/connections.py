@@ -11,6 +11,7 @@ further requests are watched on their way to it (`watch_heads`).  Bodies have th
 import asyncio
 import logging
 import socket
+import ssl
 import struct
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -23,6 +24,7 @@ from typing import Final, NoReturn
 from aiohttp import web
 
 from tinkbox import short_turns
+from tinkbox.door.encryption import HANDSHAKE, HUNG_UP, Encryption
 from tinkbox.door.local_users import local_user
 from tinkbox.door.open_files import MOST_TOLD, OpenFiles
 from tinkbox.door.problems import PROBLEM, Handler, kind_of, problem_text
@@ -60,7 +62,7 @@ class Admission:
     `room` is one for all doors with the same limit, `pace` one for all doors.  `host_at` names the host that has an address; with
     `by_user` the users of this host are told apart instead.  The first request's head must be there after `head_seconds`,
     and some of an answer must be taken every `answer_seconds`.  While the descriptors of `open_files` are used up, only the doors
-    `in_need` take anybody in.
+    `in_need` take anybody in.  With `encryption` nothing is served that is not encrypted.
     """
 
     room: "ConnectionRoom"
@@ -71,6 +73,7 @@ class Admission:
     by_user: bool = False
     open_files: OpenFiles | None = None
     in_need: bool = False
+    encryption: Encryption | None = None
 
     def holder(self, connection: socket.socket, peer: object) -> str:
         """Whose connection this is; `peer` is what it was accepted with."""
@@ -278,6 +281,8 @@ class _Connection(asyncio.Protocol):
         self._serve = serve
         self._waiting = waiting
         self._head_seconds, self._pace = admission.head_seconds, admission.pace
+        self._encryption, self._is_plain = admission.encryption, admission.encryption is not None
+        self._shakes_hands = False
         self._room, self._holder = admission.room, holder
         self._gone = False
         self._head = bytearray()
@@ -305,6 +310,9 @@ class _Connection(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
+        if isinstance(transport, short_turns.Encrypted):  # which it was made already, before it was encrypted
+            self._shakes_hands = False
+            return
         if isinstance(transport, short_turns.Connection):
             transport.take_turns_as(self._holder)
         self._pace.begin(transport)
@@ -313,6 +321,9 @@ class _Connection(asyncio.Protocol):
         self._deadline = asyncio.get_running_loop().call_later(self._head_seconds, transport.abort)
 
     def data_received(self, data: bytes) -> None:
+        if self._is_plain:
+            self._encrypt(data)
+            return
         if self._served is not None:
             if not self._is_between():
                 self._pace.feed(self._transport, self._served, data)
@@ -330,6 +341,32 @@ class _Connection(asyncio.Protocol):
             self._refuse_head()
         elif end is not None:
             self._hand_over()
+
+    def _encrypt(self, data: bytes) -> None:
+        """Begin a handshake when it is this host's turn; what begins none is told that this door is encrypted."""
+        assert self._encryption is not None
+        self._head += data
+        connection = short_turns.connection_of(self._transport)
+        if connection is None or not self._head.startswith(HANDSHAKE):
+            self._transport.write(not_encrypted(self._encryption.address))
+            self._transport.close()
+            return
+        self._is_plain = False
+        connection.pause_reading()
+        seconds = self._encryption.turns.next(self._holder)
+        if seconds > 0:
+            asyncio.get_running_loop().call_later(seconds, self._begin_encryption, connection)
+        else:
+            self._begin_encryption(connection)
+
+    def _begin_encryption(self, connection: short_turns.Connection) -> None:
+        assert self._encryption is not None
+        if not connection.is_closing():
+            read = bytes(self._head)
+            self._head.clear()
+            self._shakes_hands = True
+            connection.resume_reading()
+            self._encryption.begin(connection, self, read)
 
     def begins(self, request: web.Request) -> None:
         """The head of a request is complete."""
@@ -375,6 +412,10 @@ class _Connection(asyncio.Protocol):
             self._served.resume_writing()
 
     def connection_lost(self, exc: Exception | None) -> None:
+        if self._encryption is not None and (self._shakes_hands or isinstance(exc, ssl.SSLError)):
+            # In TLS 1.3 a client refuses our certificate when for us the handshake is over (RFC 8446 §2).
+            why = exc.reason if isinstance(exc, ssl.SSLError) else None
+            self._encryption.refused.note(self._holder, why or HUNG_UP)
         self._waits_no_more()
         self._left()
         if self._served is not None:
@@ -407,6 +448,11 @@ def too_long_head() -> bytes:
     return _unread(
         HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, f"the URL and the headers have more than {MAX_HEAD >> 10} KiB"
     )
+
+
+def not_encrypted(address: str) -> bytes:
+    """The answer to what speaks plain HTTP to a door that is encrypted."""
+    return _unread(HTTPStatus.BAD_REQUEST, f"this door speaks HTTPS alone: write {address}")
 
 
 def _say_and_close(connection: socket.socket, why: str) -> None:

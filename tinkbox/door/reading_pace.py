@@ -8,7 +8,7 @@ import asyncio
 import time
 from typing import Final
 
-from tinkbox.short_turns import Connection
+from tinkbox.short_turns import connection_of
 
 # Octets that are read at once: the first piece of a connection, and the most once its pieces turn out to be cheap.
 FIRST_PIECE: Final = 512
@@ -31,13 +31,14 @@ class ReadingPace:
 
     def begin(self, transport: asyncio.Transport) -> None:
         """Read a connection by small pieces at first."""
-        if isinstance(transport, Connection):
-            transport.max_size = FIRST_PIECE
+        if (connection := connection_of(transport)) is not None:
+            connection.max_size = FIRST_PIECE
 
     def wait_turn(self, transport: asyncio.Transport) -> None:
         """Have a connection that may turn out to be costly rest as long as those that are known to be."""
-        if isinstance(transport, Connection) and self._free_at > asyncio.get_running_loop().time():
-            transport.rest(self._free_at)
+        connection = connection_of(transport)
+        if connection is not None and self._free_at > asyncio.get_running_loop().time():
+            connection.rest(self._free_at)
 
     def take_over(self, transport: asyncio.Transport | None) -> None:
         """Have what a connection reads go through here from now on; one that is closed reads nothing more."""
@@ -51,15 +52,16 @@ class ReadingPace:
         began = time.thread_time()
         protocol.data_received(data)
         took = time.thread_time() - began
-        if not isinstance(transport, Connection):
+        connection = connection_of(transport)
+        if connection is None:
             return
         if took >= COSTLY:
-            transport.max_size = FIRST_PIECE
+            connection.max_size = FIRST_PIECE
             now = asyncio.get_running_loop().time()
             self._free_at = min(max(now, self._free_at) + took * (1 / SHARE - 1), now + LONGEST_REST)
-            transport.rest(self._free_at)
-        elif len(data) >= transport.max_size:
-            transport.max_size = min(2 * len(data), LARGEST_PIECE)
+            connection.rest(self._free_at)
+        elif len(data) >= connection.max_size:
+            connection.max_size = min(2 * len(data), LARGEST_PIECE)
 
 
 class _Paced(asyncio.Protocol):

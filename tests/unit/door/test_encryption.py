@@ -1,0 +1,229 @@
+"""A door that is encrypted, in the appliance's event loop: what it serves, whom it turns away, and what strangers can take of it."""
+
+import asyncio
+import io
+import socket
+import ssl
+from collections.abc import AsyncIterator
+from contextlib import ExitStack, asynccontextmanager, suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import aiohttp
+import pytest
+from aiohttp import web
+
+from tests.unit.door.authority import Authority
+from tests.unit.door.our_loop import in_our_loop
+from tinkbox.door.connections import Admission, ConnectionRoom, Connections, watch_heads
+from tinkbox.door.encryption import HANDSHAKE_SECONDS, HUNG_UP, SHARE, Encryption, HandshakeTurns, RefusedHandshakes
+from tinkbox.door.file_answers import FileAnswer
+from tinkbox.door.reading_pace import ReadingPace
+from tinkbox.model.limits import NODE_CONNECTIONS, Ledger, Room
+
+LARGE = 32 << 20
+HERE = "127.0.0.1"
+
+
+@dataclass
+class Door:
+    port: int
+    ledger: Ledger
+    refused: RefusedHandshakes
+    authority: Authority
+
+    @property
+    def url(self) -> str:
+        return f"https://{HERE}:{self.port}"
+
+
+@asynccontextmanager
+async def door(tmp_path: Path, *, head: float = 60.0, each: int = 4) -> AsyncIterator[Door]:
+    authority = Authority.made(tmp_path)
+    file = tmp_path / "file"
+    file.write_bytes(bytes(range(256)) * (LARGE // 256))
+
+    async def answer(request: web.Request) -> web.StreamResponse:
+        return web.Response(text=f"{request.scheme} {request.remote}")
+
+    async def size(request: web.Request) -> web.StreamResponse:
+        count = 0
+        async for chunk in request.content.iter_any():
+            count += len(chunk)
+        return web.Response(text=str(count))
+
+    async def send_file(_: web.Request) -> web.StreamResponse:
+        return FileAnswer(file)
+
+    async def echo(request: web.Request) -> web.StreamResponse:
+        socket = web.WebSocketResponse()
+        await socket.prepare(request)
+        async for message in socket:
+            await socket.send_bytes(message.data)
+        return socket
+
+    application = web.Application(middlewares=[watch_heads], client_max_size=0)
+    application.add_routes(
+        [web.get("/", answer), web.post("/size", size), web.get("/file", send_file), web.get("/echo", echo)]
+    )
+    runner = web.AppRunner(application, access_log=None, keepalive_timeout=60)
+    await runner.setup()
+    assert runner.server is not None
+    ledger = Ledger(replace(NODE_CONNECTIONS, each=each, all=8, reserved=0.0), lambda: 0.0)
+    refused = RefusedHandshakes(lambda: 5.0)
+    with ExitStack() as stack:
+        listening = stack.enter_context(socket.socket())
+        listening.bind((HERE, 0))
+        listening.listen()
+        listening.setblocking(False)
+        port = listening.getsockname()[1]
+        encryption = Encryption(
+            context=authority.server_context(),
+            turns=HandshakeTurns(lambda _: False, asyncio.get_running_loop().time),
+            refused=refused,
+            address=f"https://{HERE}:{port}",
+            seconds=head,
+        )
+        admission = Admission(
+            room=ConnectionRoom(Room(ledger=ledger, known=lambda _: False)),
+            host_at=str,
+            head_seconds=head,
+            answer_seconds=60,
+            pace=ReadingPace(),
+            encryption=encryption,
+        )
+        async with asyncio.TaskGroup() as group:
+            accepting = group.create_task(Connections(listening, runner.server, admission).accept())
+            async with asyncio.timeout(60):
+                yield Door(port, ledger, refused, authority)
+            accepting.cancel()
+        await runner.cleanup()
+
+
+async def all_given_back(made: Door) -> None:
+    while made.ledger.used:  # noqa: ASYNC110 - nobody tells
+        await asyncio.sleep(0)
+
+
+async def refused_once(made: Door) -> str:
+    while not made.refused.all():  # noqa: ASYNC110 - nobody tells
+        await asyncio.sleep(0)
+    return made.refused.all()[0].why
+
+
+@in_our_loop
+async def test_requests_bodies_files_and_web_sockets_go_through_it(tmp_path: Path) -> None:
+    async with (
+        door(tmp_path) as made,
+        aiohttp.ClientSession(made.url, connector=aiohttp.TCPConnector(ssl=made.authority.client_context())) as client,
+    ):
+        async with client.get("/") as response:
+            assert await response.text() == f"https {HERE}"
+        async with client.post("/size", data=io.BytesIO(b"x" * LARGE)) as response:
+            assert await response.text() == str(LARGE)
+        async with client.get("/file") as response:
+            assert await response.read() == bytes(range(256)) * (LARGE // 256)
+        async with client.get("/file", headers={"Range": "bytes=255-257"}) as response:
+            assert (response.status, await response.read()) == (206, b"\xff\x00\x01")
+        async with client.ws_connect("/echo") as talk:
+            await talk.send_bytes(b"y" * 100_000)
+            assert (await talk.receive_bytes()) == b"y" * 100_000
+        assert made.ledger.used
+    assert not made.refused.all()
+
+
+@in_our_loop
+async def test_a_connection_is_given_back_when_its_client_has_gone(tmp_path: Path) -> None:
+    async with door(tmp_path) as made:
+        connector = aiohttp.TCPConnector(ssl=made.authority.client_context())
+        async with aiohttp.ClientSession(made.url, connector=connector) as client, client.get("/") as response:
+            await response.read()
+        await all_given_back(made)
+
+
+@in_our_loop
+async def test_plain_http_is_told_to_write_https(tmp_path: Path) -> None:
+    async with door(tmp_path) as made:
+        async with aiohttp.ClientSession() as client, client.get(f"http://{HERE}:{made.port}/") as response:
+            assert response.status == 400
+            assert (await response.json(content_type=None))["detail"] == (
+                f"this door speaks HTTPS alone: write https://{HERE}:{made.port}"
+            )
+        await all_given_back(made)
+
+
+def shakes_hands(made: Door, context: ssl.SSLContext) -> None:
+    with socket.create_connection((HERE, made.port)) as plain, context.wrap_socket(plain, server_hostname=HERE):
+        pass
+
+
+@in_our_loop
+@pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
+async def test_who_does_not_trust_the_authority_is_noted_with_the_reason(
+    tmp_path: Path, version: ssl.TLSVersion
+) -> None:
+    other = ssl.create_default_context()
+    other.minimum_version = other.maximum_version = version
+    async with door(tmp_path) as made:
+        with pytest.raises(ssl.SSLCertVerificationError):
+            await asyncio.to_thread(shakes_hands, made, other)
+        assert await refused_once(made) == "TLSV1_ALERT_UNKNOWN_CA"
+        assert made.refused.all()[0].host == HERE
+        await all_given_back(made)
+
+
+@in_our_loop
+async def test_who_hangs_up_instead_of_refusing_a_certificate_is_noted_as_well(tmp_path: Path) -> None:
+    connector = aiohttp.TCPConnector(ssl=ssl.create_default_context())
+    async with door(tmp_path) as made, aiohttp.ClientSession(made.url, connector=connector) as client:
+        with pytest.raises(aiohttp.ClientConnectorCertificateError):
+            await client.get("/")
+        assert await refused_once(made) == HUNG_UP
+
+
+@in_our_loop
+async def test_who_hangs_up_or_sends_rubbish_in_the_handshake_gives_the_connection_back(tmp_path: Path) -> None:
+    async with door(tmp_path) as made:
+        for sent in (b"\x16", b"\x16\x03\x01\x00\x05", b"\x16" + b"\xff" * 600, b""):
+            with socket.create_connection((HERE, made.port)) as connection:
+                connection.sendall(sent)
+                await asyncio.sleep(0)
+            await all_given_back(made)
+
+
+@in_our_loop
+async def test_a_handshake_that_is_never_finished_ends_at_its_deadline(tmp_path: Path) -> None:
+    async with door(tmp_path, head=0.2) as made:
+        loop = asyncio.get_running_loop()
+        for sent in (b"", b"\x16", b"\x16\x03\x01\x02\x00\x01"):
+            connection = socket.socket()
+            connection.setblocking(False)
+            with connection:
+                await loop.sock_connect(connection, (HERE, made.port))
+                await loop.sock_sendall(connection, sent)
+                assert await loop.sock_recv(connection, 100) == b""
+        await all_given_back(made)
+
+
+@in_our_loop
+async def test_connections_in_a_handshake_count_for_their_host(tmp_path: Path) -> None:
+    async with door(tmp_path, each=2) as made:
+        loop = asyncio.get_running_loop()
+        with ExitStack() as stack:
+            for _ in range(3):
+                connection = stack.enter_context(socket.socket())
+                connection.setblocking(False)
+                await loop.sock_connect(connection, (HERE, made.port))
+                await loop.sock_sendall(connection, b"\x16\x03\x01")
+            with suppress(ConnectionResetError):
+                assert await loop.sock_recv(connection, 1) == b""
+
+
+def test_handshakes_of_unknown_hosts_wait_for_their_share_and_known_ones_for_nothing() -> None:
+    time = 10.0
+    turns = HandshakeTurns(lambda host: host == "known", lambda: time)
+    each = HANDSHAKE_SECONDS / SHARE
+    assert [round(turns.next("other"), 6) for _ in range(3)] == [0.0, round(each, 6), round(2 * each, 6)]
+    assert turns.next("known") == 0.0
+    time = 20.0
+    assert turns.next("other") == 0.0

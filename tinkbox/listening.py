@@ -16,6 +16,7 @@ from tinkbox.model.text import counted
 from tinkbox.private_files import give_to
 from tinkbox.settings import contradictions
 from tinkbox.settings.all_settings import Settings
+from tinkbox.settings.doors import HTTPS_PORT
 from tinkbox.settings.metadata import COMPATIBLE_PORTS
 from tinkbox.wire.dhcp.packets import BOOT_SERVER_PORT, SERVER_PORT
 
@@ -29,14 +30,18 @@ MAX_SOCKET_PATH = 107
 class Listening:
     """What is listened on at one provisioning interface, on its address alone.
 
-    `url` is the node door's there, `registry` the registry's host as image names carry it.  `names` answers DNS, over UDP
-    and TCP.  What the configuration turns off is None.  On `compatible` metadata is asked by address, as with Hegel and Tootles.
+    `url` is the node door's there, `registry` the registry's host as image names carry it; `https_url` and `https_registry` are
+    those of the same door where it is encrypted, on `node_tls`, and empty without that.  `names` answers DNS, over UDP
+    and TCP.  What the configuration turns off is None, and so is `node_tls` where somebody else has its port and nobody chose it.  On `compatible` metadata is asked by address, as with Hegel and Tootles.
     """
 
     interface: ProvisioningInterface
     url: str
     registry: str
+    https_url: str
+    https_registry: str
     node: socket.socket
+    node_tls: socket.socket | None
     tftp: socket.socket
     dhcp: socket.socket | None
     boot_server: socket.socket | None
@@ -169,12 +174,17 @@ def _listening(settings: Settings, interface: ProvisioningInterface, binding: _B
         return binding.udp(interface.name, "" if everybody else address, port)
 
     with_port = "" if settings.node.http_port == HTTP_PORT else f":{settings.node.http_port}"
+    encrypted = _bind_encrypted(settings, address, binding)
+    with_tls_port = "" if settings.node.https_port == HTTPS_PORT else f":{settings.node.https_port}"
     answers = settings.dhcp.mode != "off"
     return Listening(
         interface=interface,
         url=f"http://{address}{with_port}",
         registry=f"{address}{with_port}",
+        https_url=f"https://{address}{with_tls_port}" if encrypted else "",
+        https_registry=f"{address}{with_tls_port}" if encrypted else "",
         node=binding.tcp(address, settings.node.http_port),
+        node_tls=encrypted,
         tftp=udp(settings.node.tftp_port),
         # What is broadcast reaches only a socket that is bound to no address.
         dhcp=udp(SERVER_PORT, everybody=True) if answers else None,
@@ -183,6 +193,16 @@ def _listening(settings: Settings, interface: ProvisioningInterface, binding: _B
         names=_bind_names(settings, interface, binding) if settings.services.names else None,
         compatible=_bind_compatible(settings, interface, binding),
     )
+
+
+def _bind_encrypted(settings: Settings, address: str, binding: _Binding) -> socket.socket | None:
+    port = settings.node.https_port
+    try:
+        return binding.tcp(address, port) if port and port != settings.node.http_port else None
+    except Taken as error:
+        if port != HTTPS_PORT:
+            raise Unavailable(f"{error}; or choose another node.https_port") from None
+        return None
 
 
 def _bind_compatible(

@@ -14,7 +14,7 @@ from tinkbox.model.leases import Subnet
 from tinkbox.model.retention import KEEP_FREE
 from tinkbox.model.sizes import show_size
 from tinkbox.settings.all_settings import Settings
-from tinkbox.settings.doors import Endpoint
+from tinkbox.settings.doors import HTTPS_PORT, Endpoint
 from tinkbox.settings.images import RESERVE
 from tinkbox.settings.metadata import COMPATIBLE_PORTS, OFF
 from tinkbox.settings.services import Services
@@ -148,9 +148,11 @@ def _services_networks(settings: Settings) -> Iterator[Problem]:
 
 
 def _tcp(settings: Settings) -> Sequence[tuple[str, int]]:
-    """The TCP ports at the address that machines know, each with the key that says so."""
+    """The TCP ports at the address that machines know, each with the key that says so; a default of HTTPS gives way to others."""
     names = [("node.dns_port", settings.node.dns_port)] if settings.services.names else []
-    return [("node.http_port", settings.node.http_port), *names]
+    chosen = settings.node.https_port not in (0, HTTPS_PORT)
+    encrypted = [("node.https_port", settings.node.https_port)] if chosen else []
+    return [("node.http_port", settings.node.http_port), *encrypted, *names]
 
 
 def metadata_ports(settings: Settings, own: Sequence[IPv4Address]) -> list[int]:

@@ -11,6 +11,7 @@ from tinkbox.settings import readers
 from tinkbox.settings.declaring import reader, setting
 
 GROUP, NO_GROUP = "tinkbox", "off"
+HTTPS_PORT = 443
 _GROUP = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,31}")
 _PERSON = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,63}")
 
@@ -91,7 +92,15 @@ class Node:
     """Ports at the address that machines know."""
 
     http_port: int = setting(
-        80, readers.port(), "TCP port of the node door: boot files, worker protocol, image registry"
+        80,
+        readers.port(),
+        "TCP port of the node door for firmware: boot files, and all else for machines of before there was HTTPS",
+    )
+    https_port: int = setting(
+        HTTPS_PORT,
+        readers.port(least=0),
+        "TCP port of the node door over HTTPS: worker protocol, image registry, services; `0` turns it off, and machines "
+        "speak plain HTTP. The default is left out where another process has that port",
     )
     tftp_port: int = setting(69, readers.port(), "UDP port of TFTP, which serves boot loaders")
     tftp_single_port: bool = setting(

@@ -67,7 +67,7 @@ def configuration() -> Iterator[Configuration]:
             f"data: {data}\ninterface: lo\naddress: 127.0.0.1\ndocker: unix:///nowhere\nmetadata: {{ports: []}}\n"
         )
         path.chmod(0o644)  # whatever umask a test before left
-        yield Configuration(path, data, 7080, 80, 69)
+        yield Configuration(path, data, 7080, 80, 443, 69)
 
 
 @needs_systemd

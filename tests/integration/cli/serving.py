@@ -74,6 +74,7 @@ class Configuration:
     data: Path
     operator_port: int
     http_port: int
+    https_port: int
     tftp_port: int
 
 
@@ -98,19 +99,19 @@ def own_ports(number: int) -> list[int]:
 
 def configure(folder: Path) -> Configuration:
     """Write a configuration with ports of its own."""
-    operator_port, http_port, tftp_port, dns_port = own_ports(4)
+    operator_port, http_port, https_port, tftp_port, dns_port = own_ports(5)
     path, data = folder / "tinkbox.yaml", folder / "data"
     path.write_text(
         f"data: {data}\n"
         "interface: lo\n"
         "address: 127.0.0.1\n"
         f'operator: {{listen: "127.0.0.1:{operator_port}", group: off}}\n'
-        f"node: {{http_port: {http_port}, tftp_port: {tftp_port}, dns_port: {dns_port}, syslog_port: 0}}\n"
+        f"node: {{http_port: {http_port}, https_port: {https_port}, tftp_port: {tftp_port}, dns_port: {dns_port}, syslog_port: 0}}\n"
         "dhcp: {mode: off}\n"
         "docker: unix:///nowhere\n"
         "metadata: {ports: []}\n"
     )
-    return Configuration(path, data, operator_port, http_port, tftp_port)
+    return Configuration(path, data, operator_port, http_port, https_port, tftp_port)
 
 
 def give_osie(data: Path) -> None:

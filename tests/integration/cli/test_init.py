@@ -69,7 +69,7 @@ class Host:
             (self.files / "images" / f"{name}.tar").write_bytes(image_archive(f"{name}:v1"))
 
     def serves(self) -> object:
-        return serving(Configuration(self.config, self.data, 7080, 80, 69), [*self.inside, *PROGRAM])
+        return serving(Configuration(self.config, self.data, 7080, 80, 443, 69), [*self.inside, *PROGRAM])
 
 
 ALL: Sequence[str] = ("--interface", "eth1", "--address", "172.30.0.1/24", "--dhcp", "reservation")

@@ -278,7 +278,7 @@ async def hosting_in(
     """An appliance of its own on this engine; `sockets` is a folder with a short name."""
     (folder / "marks").mkdir()
     path, data = folder / "tinkbox.yaml", sockets / "data"
-    configuration = Configuration(path, data, 7080, 80, 69)
+    configuration = Configuration(path, data, 7080, 80, 443, 69)
     appliance = Appliance(configuration, program=network.inside(PROGRAM))
     async with AsyncExitStack() as stack:
         operator = await stack.enter_async_context(Operator(LastingConnection(socket=appliance.socket)))

@@ -54,6 +54,10 @@ RULES = "discovery: {rules: [{match: {mac: '*'}}]}"
             "node.dns_port: node.http_port takes TCP port 53 already: choose another one for one of the two",
         ),
         (
+            "node: {https_port: 80}",
+            "node.https_port: node.http_port takes TCP port 80 already: choose another one for one of the two",
+        ),
+        (
             "node: {syslog_port: 69}",
             "node.syslog_port: node.tftp_port takes UDP port 69 already: choose another one for one of the two",
         ),
@@ -75,6 +79,8 @@ def test_what_contradicts_another_setting_names_both_and_the_way_out(tmp_path: P
         "services: {most_memory: 256MiB, most_cpus: 0.5, most_pids: 100}",
         "node: {http_port: 53, tftp_port: 67}\nservices: {names: off}\ndhcp: {mode: off}",
         "node: {http_port: 69, syslog_port: 0}",
+        "node: {http_port: 443}",
+        "node: {https_port: 0}",
         "dhcp: {subnets: [{network: 10.0.0.0/8}]}",
     ],
 )

@@ -40,7 +40,10 @@ def test_every_problem_of_the_people_is_named_at_once(tmp_path: Path) -> None:
     found = problems_of(tmp_path, f"operator: {{people: {people}}}")
     names = ["../x", "operator", "a", "b", "c", "d", "5"]
     assert [problem.split(": ")[0] for problem in found] == [f"operator.people.{name}" for name in names]
-    assert found[4] == "operator.people.c: expected a list of look, operate, attach, push, secrets, audit, admin, such as [look]"
+    assert (
+        found[4]
+        == "operator.people.c: expected a list of look, operate, attach, push, secrets, audit, admin, such as [look]"
+    )
     assert "such as {anna: [look, attach]}" in problems_of(tmp_path, "operator: {people: [anna]}")[0]
 
 

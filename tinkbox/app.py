@@ -125,6 +125,7 @@ _DATA = Layout(
         "recordings",
         "registry",
         "services",
+        "tls",
     ),
     files=(
         *(f"{STORE}{each}" for each in ("", "-journal", "-wal", "-shm")),
@@ -134,6 +135,7 @@ _DATA = Layout(
         _NEW_BOOT_KEY,
         LOCK,
         "people/*",
+        "tls/*",
         "registry/known-repositories",
         "registry/promised",
         "registry/verified",
@@ -143,6 +145,7 @@ _DATA = Layout(
         "recordings",
         "registry",
         "services",
+        "tls",
         "registry/blobs",
         "registry/incoming",
         "registry/repositories",

@@ -1,0 +1,345 @@
+"""The certificates that the doors show, over their whole life."""
+
+import os
+import ssl
+import stat
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import (
+    BestAvailableEncryption,
+    Encoding,
+    NoEncryption,
+    PrivateFormat,
+)
+
+from tests.handshakes import client_trusting, shake_hands
+from tinkbox.certificates import Certificates
+from tinkbox.certificates.issuing import new_key, self_signed, signed
+from tinkbox.model.errors import Unavailable
+
+NOW = datetime(2026, 11, 30, 12, tzinfo=UTC)
+NAMES = ["provisioner", "172.30.0.1", "127.0.0.1"]
+Open = Callable[..., Certificates]
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = NOW
+
+    def __call__(self) -> datetime:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def opened(tmp_path: Path, clock: Clock) -> Open:
+    def open_it(
+        names: list[str] = NAMES, own: tuple[Path, Path] | None = None, authority_key: Path | None = None
+    ) -> Certificates:
+        return Certificates.open(tmp_path, names, own, clock.now, authority_key=authority_key, clock=clock)
+
+    return open_it
+
+
+def shown(certificates: Certificates, host: str, authority: str = "") -> x509.Certificate:
+    """What a client sees that trusts an authority, the box's by default."""
+    client = client_trusting(authority or certificates.authority_pem)
+    found = shake_hands(client, certificates.server_context(), host).getpeercert(binary_form=True)
+    assert found is not None
+    return x509.load_der_x509_certificate(found)
+
+
+def test_client_that_trusts_the_authority_reaches_every_name_and_address(opened: Open) -> None:
+    certificates = opened()
+    for host in NAMES:
+        shown(certificates, host)
+
+
+def test_stranger_to_the_authority_refuses_the_box(opened: Open, tmp_path: Path) -> None:
+    other = Certificates.open(_folder(tmp_path / "other"), NAMES, None, NOW)
+    with pytest.raises(ssl.SSLCertVerificationError):
+        shown(opened(), "172.30.0.1", other.authority_pem)
+
+
+def test_name_that_is_not_the_boxs_is_refused(opened: Open) -> None:
+    with pytest.raises(ssl.SSLCertVerificationError, match=r"172\.30\.0\.2"):
+        shown(opened(), "172.30.0.2")
+
+
+@pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
+def test_both_versions_of_tls_are_spoken(opened: Open, version: ssl.TLSVersion) -> None:
+    certificates = opened()
+    client = client_trusting(certificates.authority_pem)
+    client.minimum_version = client.maximum_version = version
+    assert shake_hands(client, certificates.server_context(), "127.0.0.1").version() == version.name.replace("_", ".")
+
+
+def test_restart_keeps_authority_and_certificate(opened: Open) -> None:
+    first = opened()
+    before = shown(first, "127.0.0.1")
+    second = opened()
+    assert second.fingerprint == first.fingerprint
+    assert shown(second, "127.0.0.1") == before
+
+
+def test_files_are_their_owners_alone(opened: Open, tmp_path: Path) -> None:
+    opened()
+    files = {each.name: stat.S_IMODE(each.stat().st_mode) for each in (tmp_path / "tls").iterdir()}
+    assert files == dict.fromkeys(("authority.key", "authority.pem", "server.pem"), 0o600)
+    assert stat.S_IMODE((tmp_path / "tls").stat().st_mode) == 0o700
+
+
+def test_new_address_gets_a_certificate_of_the_same_authority(opened: Open) -> None:
+    first = opened()
+    second = opened([*NAMES, "10.0.0.1"])
+    assert second.fingerprint == first.fingerprint
+    shown(second, "10.0.0.1")
+
+
+async def test_running_box_renews_in_place(opened: Open, clock: Clock) -> None:
+    certificates = opened()
+    context = certificates.server_context()
+    before = shown(certificates, "127.0.0.1")
+    clock.now += timedelta(days=264)
+    await certificates.look()
+    assert shown(certificates, "127.0.0.1") == before
+    clock.now += timedelta(days=1)
+    await certificates.look()
+    after = shown(certificates, "127.0.0.1")
+    assert after.not_valid_after_utc == clock.now + timedelta(days=397)
+    assert certificates.server_context() is context
+
+
+async def test_box_that_cannot_write_goes_on_and_says_so(opened: Open, clock: Clock, tmp_path: Path) -> None:
+    certificates = opened()
+    before = shown(certificates, "127.0.0.1")
+    (tmp_path / "tls").rename(tmp_path / "away")
+    await certificates.look()
+    assert shown(certificates, "127.0.0.1") == before
+    assert "cannot write" in certificates.problems[0]
+    (tmp_path / "away").rename(tmp_path / "tls")
+    await certificates.look()
+    assert certificates.problems == []
+
+
+@pytest.mark.parametrize("damage", [b"", b"nothing", None])
+def test_lost_certificate_is_made_anew(opened: Open, tmp_path: Path, damage: bytes | None) -> None:
+    first = opened()
+    server = tmp_path / "tls/server.pem"
+    server.unlink() if damage is None else server.write_bytes(damage)
+    second = opened()
+    assert second.fingerprint == first.fingerprint
+    shown(second, "127.0.0.1")
+
+
+@pytest.mark.parametrize("left", [(), ("authority.key.new",), ("authority.key",), ("authority.key", "authority.pem.new"), ("authority.key", "authority.pem", "server.pem.new")])  # fmt: skip
+def test_start_that_was_killed_in_between_is_finished_by_the_next(
+    opened: Open, tmp_path: Path, left: tuple[str, ...]
+) -> None:
+    opened()
+    for each in (tmp_path / "tls").iterdir():
+        if each.name not in left:
+            each.unlink()
+    for name in left:
+        if name.endswith(".new"):
+            (tmp_path / "tls" / name).write_bytes(b"-----BEGIN")
+    shown(opened(), "127.0.0.1")
+    assert not [*(tmp_path / "tls").glob("*.new")]
+
+
+def test_lost_certificate_of_the_authority_is_found_beside_the_servers(opened: Open, tmp_path: Path) -> None:
+    first = opened()
+    (tmp_path / "tls/authority.pem").unlink()
+    assert opened().fingerprint == first.fingerprint
+    assert (tmp_path / "tls/authority.pem").read_text() == first.authority_pem
+
+
+@pytest.mark.parametrize(
+    ("lost", "told"),
+    [
+        (["authority.key"], "authority.key is lost"),
+        (["authority.key", "authority.pem"], "are lost"),
+    ],
+)
+def test_lost_authority_is_refused_with_the_way_out(opened: Open, tmp_path: Path, lost: list[str], told: str) -> None:
+    opened()
+    for name in lost:
+        (tmp_path / "tls" / name).unlink()
+    with pytest.raises(Unavailable, match=f"{told}.*put it back from a backup.*rm -r"):
+        opened()
+    assert not (tmp_path / "tls/authority.key").exists()
+
+
+@pytest.mark.parametrize("name", ["authority.key", "authority.pem"])
+@pytest.mark.parametrize("damage", [b"", b"-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n", b"\xff\0"])
+def test_damaged_authority_is_refused_with_the_way_out(opened: Open, tmp_path: Path, name: str, damage: bytes) -> None:
+    opened()
+    (tmp_path / "tls" / name).write_bytes(damage)
+    with pytest.raises(Unavailable, match=f"{name} holds no .*put it back from a backup"):
+        opened()
+    assert (tmp_path / "tls" / name).read_bytes() == damage
+
+
+def test_key_of_another_authority_is_refused(opened: Open, tmp_path: Path) -> None:
+    opened()
+    (tmp_path / "tls/authority.key").write_bytes(pem(new_key()))
+    with pytest.raises(Unavailable, match="is not the key of the authority"):
+        opened()
+
+
+def test_key_that_firmware_cannot_use_is_refused(opened: Open, tmp_path: Path) -> None:
+    _folder(tmp_path / "tls")
+    (tmp_path / "tls/authority.key").write_bytes(pem(ec.generate_private_key(ec.SECP256R1())))
+    with pytest.raises(Unavailable, match="no RSA key of 2048 bits"):
+        opened()
+
+
+def test_key_may_be_a_credential_of_systemd(opened: Open, tmp_path: Path) -> None:
+    credential = tmp_path / "tinkbox-authority-key"
+    credential.write_bytes(pem(new_key()))
+    first = opened(authority_key=credential)
+    assert not (tmp_path / "tls/authority.key").exists()
+    assert opened(authority_key=credential).fingerprint == first.fingerprint
+    credential.unlink()
+    with pytest.raises(Unavailable, match="LoadCredential"):
+        opened(authority_key=credential)
+
+
+def test_examination_makes_nothing(tmp_path: Path) -> None:
+    assert Certificates.examine(tmp_path, None, NOW) == []
+    assert [*tmp_path.iterdir()] == []
+
+
+def test_authority_that_ends_is_told_a_year_before(opened: Open, clock: Clock) -> None:
+    opened()
+    clock.now += timedelta(days=19 * 365 + 30)
+    assert "authority ends on 2046" in opened().problems[0]
+
+
+class Theirs:
+    """An authority of the operator's firm, and files that it gives out."""
+
+    def __init__(self, folder: Path) -> None:
+        self.authority = self_signed(new_key(), "firm", NOW)
+        self.pem = self.authority.certificate.public_bytes(Encoding.PEM).decode()
+        self.files = folder / "fullchain.pem", folder / "privkey.pem"
+
+    def give(self, names: list[str], moment: datetime = NOW) -> tuple[Path, Path]:
+        key = new_key()
+        leaf = signed(self.authority, key.public_key(), names, moment)
+        chain = leaf.public_bytes(Encoding.PEM) + self.pem.encode()
+        for path, content in zip(self.files, (chain, pem(key)), strict=True):
+            fresh = path.with_suffix(".fresh")
+            fresh.write_bytes(content)
+            fresh.replace(path)
+        return self.files
+
+
+@pytest.fixture
+def theirs(tmp_path: Path) -> Theirs:
+    return Theirs(tmp_path)
+
+
+def test_operators_certificate_is_for_who_asks_by_its_name(opened: Open, theirs: Theirs) -> None:
+    certificates = opened(own=theirs.give(["box.example.org"]))
+    shown(certificates, "box.example.org", theirs.pem)
+    shown(certificates, "172.30.0.1")
+    with pytest.raises(ssl.SSLCertVerificationError):
+        shown(certificates, "172.30.0.1", theirs.pem)
+
+
+async def test_operators_certificate_is_read_again_when_it_was_renewed(
+    opened: Open, theirs: Theirs, clock: Clock
+) -> None:
+    certificates = opened(own=theirs.give(["box.example.org"]))
+    clock.now += timedelta(days=390)
+    assert "expires on 2028-01-01" in certificates.problems[0]
+    theirs.give(["box.example.org"], clock.now)
+    await certificates.look()
+    assert certificates.problems == []
+    assert shown(certificates, "box.example.org", theirs.pem).not_valid_after_utc == clock.now + timedelta(days=397)
+
+
+async def test_half_of_a_renewal_leaves_the_certificate_of_before(opened: Open, theirs: Theirs) -> None:
+    certificates = opened(own=theirs.give(["box.example.org"]))
+    before = shown(certificates, "box.example.org", theirs.pem)
+    key = theirs.files[1].read_bytes()
+    theirs.give(["box.example.org"])
+    renewed, _ = theirs.files[1].read_bytes(), theirs.files[1].write_bytes(key)
+    await certificates.look()
+    assert shown(certificates, "box.example.org", theirs.pem) == before
+    assert "is not the key of the certificate" in certificates.problems[0]
+    theirs.files[1].write_bytes(renewed)
+    await certificates.look()
+    assert certificates.problems == []
+    assert shown(certificates, "box.example.org", theirs.pem) != before
+
+
+def test_expired_certificate_is_told_and_stops_nothing(opened: Open, theirs: Theirs) -> None:
+    certificates = opened(own=theirs.give(["box.example.org"], NOW - timedelta(days=400)))
+    assert "expired on" in certificates.problems[0]
+    shown(certificates, "172.30.0.1")
+
+
+@pytest.mark.parametrize(
+    ("chain", "key", "told"),
+    [
+        (None, "key", "cannot read .*fullchain.pem: No such file"),
+        ("leaf", None, "cannot read .*privkey.pem: No such file"),
+        ("key", "key", "holds no certificate in PEM"),
+        ("leaf", "leaf", "holds no private key in PEM"),
+        ("leaf", "other", "is not the key of the certificate"),
+        ("backwards", "key", "put it first"),
+        ("nameless", "key", "names no host"),
+        ("leaf", "locked", "has a passphrase"),
+    ],
+)
+def test_certificate_that_cannot_be_shown_is_refused_with_its_setting(
+    opened: Open, theirs: Theirs, chain: str | None, key: str | None, told: str
+) -> None:
+    mine = new_key()
+    leaf = signed(theirs.authority, mine.public_key(), ["box.example.org"], NOW).public_bytes(Encoding.PEM)
+    locked = mine.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, BestAvailableEncryption(b"secret"))
+    contents = {
+        "leaf": leaf,
+        "backwards": theirs.pem.encode() + leaf,
+        "nameless": self_signed(mine, "nameless", NOW).certificate.public_bytes(Encoding.PEM),
+        "key": pem(mine),
+        "other": pem(new_key()),
+        "locked": locked,
+    }
+    for path, name in zip(theirs.files, (chain, key), strict=True):
+        if name:
+            path.write_bytes(contents[name])
+    with pytest.raises(Unavailable, match=f"tls\\.(certificate|key): .*{told}"):
+        opened(own=theirs.files)
+
+
+def test_operators_key_may_be_of_an_elliptic_curve(opened: Open, theirs: Theirs) -> None:
+    certificate, key = theirs.give(["box.example.org"])
+    curve = ec.generate_private_key(ec.SECP256R1())
+    leaf = signed(theirs.authority, curve.public_key(), ["box.example.org"], NOW)  # type: ignore[arg-type]
+    certificate.write_bytes(leaf.public_bytes(Encoding.PEM))
+    key.write_bytes(pem(curve))
+    certificates = opened(own=(certificate, key))
+    shown(certificates, "box.example.org", theirs.pem)
+    shown(certificates, "172.30.0.1")
+
+
+def pem(key: object) -> bytes:
+    return key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())  # type: ignore[attr-defined, no-any-return]
+
+
+def _folder(path: Path) -> Path:
+    path.mkdir(mode=0o700)
+    assert os.access(path, os.W_OK)
+    return path

@@ -1,0 +1,166 @@
+"""The certificates that the doors show: who asks by a name of the operator's own certificate gets that, all others the box's.
+
+Machines ask by address and trust the box's authority alone, so that no certificate of an operator, with the names and keys
+that its authority likes, can keep them from booting.
+"""
+
+import asyncio
+import logging
+import ssl
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Final, NoReturn
+
+from cryptography.hazmat.primitives.serialization import Encoding
+
+from tinkbox.certificates.contexts import server_context
+from tinkbox.certificates.issuing import Authority, is_due, new_key, signed, usable
+from tinkbox.certificates.kept_files import KeptFiles, Leaf
+from tinkbox.certificates.own_certificate import OwnCertificate, change_of, read_own
+from tinkbox.model.errors import Unavailable
+from tinkbox.wire.authority import fingerprint
+
+LOOK_EVERY: Final = 60.0  # seconds
+_ENDS_SOON: Final = timedelta(days=365)
+_log = logging.getLogger(__name__)
+Own = tuple[Path, Path]
+
+
+def _utc_now() -> datetime:
+    return datetime.now(UTC)
+
+
+class Certificates:
+    """See the module; `open` makes one.
+
+    `authority_pem` is the certificate of the box's authority, `fingerprint` its SHA-256 as people compare it.
+    """
+
+    def __init__(
+        self,
+        files: KeptFiles,
+        authority: Authority,
+        names: Sequence[str],
+        own: Own | None,
+        clock: Callable[[], datetime],
+    ) -> None:
+        self._files, self._authority, self._names, self._own_files = files, authority, names, own
+        self._clock = clock
+        self._own: OwnCertificate | None = None
+        self._not_renewed = self._own_problem = ""
+        self._context = server_context()
+        self._context.sni_callback = self._choose
+        self.authority_pem = authority.certificate.public_bytes(Encoding.PEM).decode()
+        self.fingerprint = fingerprint(authority.certificate.public_bytes(Encoding.DER))
+
+    @classmethod
+    def open(
+        cls,
+        data: Path,
+        names: Sequence[str],
+        own: Own | None,
+        now: datetime,
+        *,
+        authority_key: Path | None = None,
+        clock: Callable[[], datetime] = _utc_now,
+    ) -> "Certificates":
+        """Read what is below `data`/tls, and make what is missing; it takes up to a second or two of a processor.
+
+        `names` are all names and addresses of the box, the first is what the authority is called by; those that no
+        certificate can have are left out.  `own` is the operator's certificate (a chain) and its key.  `authority_key` is where the
+        authority's key is, if not below `data`.  `now` is the moment of the opening, `clock` tells those that follow.
+
+        Raises Unavailable, with the remedy, for a lost or damaged authority, for files that cannot be read or written, and
+        for a certificate of the operator that cannot be shown.
+        """
+        read = read_own(*own) if own else None
+        files = KeptFiles(data, authority_key)
+        wanted = usable(names) or ["tinkbox"]
+        found = files.authority()
+        authority = files.keep_authority(found) if found else files.make_authority(wanted[0], now)
+        made = cls(files, authority, wanted, own, clock)
+        made._own = read
+        leaf = files.leaf()
+        if leaf is None or is_due(leaf.certificate, authority, wanted, now):
+            made._renew(now)
+        made._load()
+        return made
+
+    @staticmethod
+    def examine(data: Path, own: Own | None, now: datetime, *, authority_key: Path | None = None) -> list[str]:
+        """Raise what `open` would raise of files that are there; write nothing.  Gives what else is wrong, for a person."""
+        problem = read_own(*own).problem(now) if own else ""
+        KeptFiles(data, authority_key).authority()
+        return [problem] if problem else []
+
+    @property
+    def problems(self) -> list[str]:
+        """What is wrong with certificates that are shown all the same, each in a sentence with the way out."""
+        now = self._clock()
+        own = self._own_problem or (self._own.problem(now) if self._own else "")
+        return [each for each in (own, self._not_renewed, self._authority_ends(now)) if each]
+
+    def server_context(self) -> ssl.SSLContext:
+        """For a door: always the same object.  A renewed certificate is shown from its next connection on."""
+        return self._context
+
+    async def run(self) -> NoReturn:
+        """Renew in time, and read the operator's files again when they changed."""
+        while True:
+            await asyncio.sleep(LOOK_EVERY)
+            await self.look()
+
+    async def look(self) -> None:
+        """Do once what `run` does again and again."""
+        now = self._clock()
+        leaf = await asyncio.to_thread(self._files.leaf)
+        try:
+            if leaf is None or is_due(leaf.certificate, self._authority, self._names, now):
+                await asyncio.to_thread(self._renew, now)
+                self._load()
+                _log.info("made a new certificate for %s", ", ".join(self._names))
+            self._not_renewed = ""
+        except Unavailable as error:
+            self._not_renewed = self._told(self._not_renewed, f"the box's certificate was not renewed: {error}")
+        await asyncio.to_thread(self._read_own_again)
+
+    def _renew(self, now: datetime) -> None:
+        key = new_key()
+        certificate = signed(self._authority, key.public_key(), self._names, now)
+        self._files.keep_leaf(Leaf(key, certificate, self._authority.certificate))
+
+    def _load(self) -> None:
+        try:
+            self._context.load_cert_chain(self._files.server)
+        except (ssl.SSLError, OSError) as error:
+            raise Unavailable(f"cannot use {self._files.server}: {error}: delete it, and it is made anew") from None
+
+    def _read_own_again(self) -> None:
+        if self._own_files is None:
+            return
+        try:
+            if self._own is None or change_of(*self._own_files) != self._own.change:
+                self._own = read_own(*self._own_files)
+                _log.info("read %s again: it ends on %s", self._own.path, self._own.ends.date())
+            self._own_problem = ""
+        except Unavailable as error:
+            self._own_problem = self._told(self._own_problem, f"{error}. Until then the one of before is shown")
+
+    def _told(self, before: str, problem: str) -> str:
+        """Log a problem once."""
+        if problem != before:
+            _log.warning("%s", problem)
+        return problem
+
+    def _authority_ends(self, now: datetime) -> str:
+        ends = self._authority.certificate.not_valid_after_utc
+        if ends - now >= _ENDS_SOON:
+            return ""
+        return f"the box's authority ends on {ends:%Y-%m-%d}, and all that trusts it with it: see docs/operating.md"
+
+    def _choose(self, connection: ssl.SSLObject | ssl.SSLSocket, host: str | None, _: ssl.SSLContext) -> None:
+        """Show the operator's certificate to who asks by a name of it (RFC 6066 §3: an address is no name)."""
+        own = self._own
+        if host and own is not None and own.is_for(host):
+            connection.context = own.context

@@ -1,0 +1,184 @@
+"""The authority and what it signed, in the folder `tls` of the data folder.
+
+`authority.key` is written before `authority.pem`, and both before `server.pem`, which holds a key, its certificate and the
+authority's.  So a start that ended in between leaves a key that nobody has trusted yet, and what is missing of an
+authority that a `server.pem` speaks of was lost.
+"""
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Final
+
+from cryptography import x509
+from cryptography.exceptions import UnsupportedAlgorithm
+from cryptography.hazmat.primitives.asymmetric import rsa
+from cryptography.hazmat.primitives.serialization import (
+    Encoding,
+    NoEncryption,
+    PrivateFormat,
+    load_pem_private_key,
+)
+
+from tinkbox.certificates.issuing import BITS, Authority, encoded_key, new_key, self_signed
+from tinkbox.folder_sync import sync_folder
+from tinkbox.model.errors import Unavailable
+
+FOLDER: Final = "tls"
+_OWNER_ONLY: Final = 0o600
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """What a door shows: a key, its certificate, and the authority's."""
+
+    key: rsa.RSAPrivateKey
+    certificate: x509.Certificate
+    authority: x509.Certificate
+
+
+class KeptFiles:
+    """See the module.  `authority_key`: where else than in the folder the authority's key is, such as a credential of systemd.
+
+    Every method raises Unavailable for what cannot be read or written.
+    """
+
+    def __init__(self, data: Path, authority_key: Path | None = None) -> None:
+        self._folder = data / FOLDER
+        self._key = authority_key or self._folder / "authority.key"
+        self._has_key_elsewhere = authority_key is not None
+        self._certificate = self._folder / "authority.pem"
+        self.server = self._folder / "server.pem"
+
+    def authority(self) -> Authority | None:
+        """The authority that is there; None: none was ever used.
+
+        Raises Unavailable where one was, and is lost or damaged: the machines and people who trust it would refuse another.
+        """
+        written = _read(self._certificate)
+        key = self._stored_key()
+        leaf = self.leaf()
+        if written is None and key is None:
+            if leaf is None:
+                return None
+            raise Unavailable(f"{self._key} and {self._certificate} are lost: {self._remedy()}")
+        if key is None:
+            raise Unavailable(f"{self._key} is lost, the key of the authority in {self._certificate}: {self._remedy()}")
+        if written is None:
+            if leaf is None:
+                return None
+            certificate = leaf.authority
+        else:
+            try:
+                certificate = x509.load_pem_x509_certificate(written)
+            except ValueError:
+                raise Unavailable(f"{self._certificate} holds no certificate: {self._remedy()}") from None
+        found = certificate.public_key()
+        if encoded_key(found) != encoded_key(key.public_key()):
+            raise Unavailable(f"{self._key} is not the key of the authority in {self._certificate}: {self._remedy()}")
+        return Authority(key, certificate)
+
+    def make_authority(self, name: str, now: datetime) -> Authority:
+        """A new authority for the box that is called `name`, of the key that is there already, if one is."""
+        self._make_folder()
+        key = self._stored_key()
+        if key is None:
+            key = new_key()
+            self._write(self._key, _pem_of(key))
+        return self.keep_authority(self_signed(key, name, now))
+
+    def keep_authority(self, authority: Authority) -> Authority:
+        """Write the authority's certificate where it is missing."""
+        if _read(self._certificate) is None:
+            self._write(self._certificate, authority.certificate.public_bytes(Encoding.PEM))
+        return authority
+
+    def leaf(self) -> Leaf | None:
+        """What the doors show; None where it is missing or damaged, for it is made anew at no cost."""
+        written = _read(self.server)
+        if written is None:
+            return None
+        try:
+            key = load_pem_private_key(written, None)
+            certificate, authority = x509.load_pem_x509_certificates(written)
+        except (ValueError, TypeError, UnsupportedAlgorithm):
+            return None
+        if not isinstance(key, rsa.RSAPrivateKey):
+            return None
+        same = encoded_key(certificate.public_key()) == encoded_key(key.public_key())
+        return Leaf(key, certificate, authority) if same else None
+
+    def keep_leaf(self, leaf: Leaf) -> None:
+        """Key and certificates are one file, so that no power cut leaves halves of two."""
+        chain = [each.public_bytes(Encoding.PEM) for each in (leaf.certificate, leaf.authority)]
+        self._write(self.server, b"".join([_pem_of(leaf.key), *chain]))
+
+    def _stored_key(self) -> rsa.RSAPrivateKey | None:
+        written = _read(self._key)
+        if written is None:
+            if self._has_key_elsewhere:
+                raise Unavailable(f"the authority's key {self._key} is not there: see LoadCredential in the unit")
+            return None
+        try:
+            key = load_pem_private_key(written, None)
+        except (ValueError, TypeError, UnsupportedAlgorithm):
+            raise Unavailable(
+                f"{self._key} holds no private key in PEM without a passphrase: {self._remedy()}"
+            ) from None
+        if not isinstance(key, rsa.RSAPrivateKey) or key.key_size < BITS:
+            raise Unavailable(
+                f"{self._key} is no RSA key of {BITS} bits or more, and firmware takes nothing else: {self._remedy()}"
+            )
+        return key
+
+    def _remedy(self) -> str:
+        return (
+            f"put it back from a backup of {self._folder}. If there is none, `rm -r {self._folder}` has the next start make "
+            "a new authority, which enrolled machines and everybody who typed `tinkbox login` refuse until they are told "
+            "(docs/operating.md)"
+        )
+
+    def _make_folder(self) -> None:
+        def make() -> None:
+            self._folder.mkdir(mode=0o700, exist_ok=True)
+            sync_folder(self._folder.parent)
+
+        _usable(self._folder, make)
+
+    def _write(self, path: Path, content: bytes) -> None:
+        fresh = path.with_name(f"{path.name}.new")
+
+        def write() -> None:
+            fresh.unlink(missing_ok=True)  # of a start that ended in between
+            with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _OWNER_ONLY), "wb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            fresh.replace(path)
+            sync_folder(path.parent)
+
+        _usable(path, write)
+
+
+def _read(path: Path) -> bytes | None:
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise Unavailable(f"cannot read {path}: {error.strerror}: see `ls -ld {path} {path.parent}`") from None
+
+
+def _usable(path: Path, write: Callable[[], None]) -> None:
+    try:
+        write()
+    except OSError as error:
+        raise Unavailable(
+            f"cannot write {path}: {error.strerror}: see `ls -ld {path.parent}` and `df -i {path.parent}`"
+        ) from None
+
+
+def _pem_of(key: rsa.RSAPrivateKey) -> bytes:
+    return key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())

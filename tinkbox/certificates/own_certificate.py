@@ -1,0 +1,125 @@
+"""The operator's own certificate, as an authority that people's computers trust already has signed it."""
+
+import os
+import ssl
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Final
+
+from cryptography import x509
+from cryptography.exceptions import UnsupportedAlgorithm
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat, load_pem_private_key
+
+from tinkbox.certificates.contexts import server_context
+from tinkbox.certificates.issuing import covers, encoded_key, names_of
+from tinkbox.model.errors import Unavailable
+
+# Who renews by itself (ACME) does so a month before the end.
+ENDS_SOON: Final = timedelta(days=14)
+
+Change = tuple[tuple[int, int, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class OwnCertificate:
+    """A certificate with its key, and the `change` of the files that it was read from."""
+
+    context: ssl.SSLContext
+    names: frozenset[str]
+    ends: datetime
+    path: Path
+    change: Change
+
+    def is_for(self, host: str) -> bool:
+        return covers(self.names, host)
+
+    def problem(self, now: datetime) -> str:
+        """What is wrong with the dates of it, for a person; empty: nothing."""
+        if now >= self.ends:
+            return f"tls.certificate: {self.path} expired on {self.ends:%Y-%m-%d}: renew it, and it is read again by itself"
+        if self.ends - now < ENDS_SOON:
+            return f"tls.certificate: {self.path} expires on {self.ends:%Y-%m-%d}: renew it, and it is read again by itself"
+        return ""
+
+
+def read_own(certificate: Path, key: Path) -> OwnCertificate:
+    """Read a chain, the server's certificate first, and its key, both in PEM.
+
+    Raises Unavailable, with the remedy, for what cannot be shown to anybody.
+    """
+    change = change_of(certificate, key)
+    chain = _chain(certificate)
+    public = _public_key_of(key)
+    matching = [at for at, each in enumerate(chain) if encoded_key(each.public_key()) == public]
+    if not matching:
+        raise Unavailable(
+            f"tls.key: {key} is not the key of the certificate in {certificate}: name the two that were made together"
+        )
+    if matching[0] != 0:
+        raise Unavailable(
+            f"tls.certificate: in {certificate} the server's certificate stands behind another: put it first, and those "
+            "that signed it behind it"
+        )
+    names = names_of(chain[0])
+    if not names:
+        raise Unavailable(
+            f"tls.certificate: {certificate} names no host (subjectAltName), so nobody accepts it: have one made for the "
+            "box's names"
+        )
+    context = server_context()
+    try:
+        context.load_cert_chain(certificate, key)
+    except (ssl.SSLError, OSError) as error:
+        raise Unavailable(f"tls.certificate: {certificate} with {key} cannot be used: {error}") from None
+    return OwnCertificate(context, names, chain[0].not_valid_after_utc, certificate, change)
+
+
+def change_of(certificate: Path, key: Path) -> Change:
+    """What differs once another file is in the place of either, or in what a link there leads to.
+
+    Raises Unavailable for files that are not there.
+    """
+    return tuple(_change(path, setting) for path, setting in ((certificate, "tls.certificate"), (key, "tls.key")))
+
+
+def _change(path: Path, setting: str) -> tuple[int, int, int]:
+    try:
+        found = path.stat()
+    except OSError as error:
+        raise Unavailable(_unreadable(path, setting, error)) from None
+    return found.st_ino, found.st_mtime_ns, found.st_size
+
+
+def _read(path: Path, setting: str) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise Unavailable(_unreadable(path, setting, error)) from None
+
+
+def _unreadable(path: Path, setting: str, error: OSError) -> str:
+    readable = f"`namei -l {path}` shows whose it is; the user of the appliance, number {os.geteuid()}, has to read it"
+    return f"{setting}: cannot read {path}: {error.strerror}: {readable}"
+
+
+def _chain(path: Path) -> list[x509.Certificate]:
+    try:
+        return x509.load_pem_x509_certificates(_read(path, "tls.certificate"))
+    except ValueError:
+        raise Unavailable(
+            f"tls.certificate: {path} holds no certificate in PEM: name the file with the chain"
+        ) from None
+
+
+def _public_key_of(path: Path) -> bytes:
+    try:
+        key = load_pem_private_key(_read(path, "tls.key"), None)
+    except TypeError:
+        raise Unavailable(
+            f"tls.key: {path} has a passphrase, which nobody is there to type: `openssl pkey -in {path} -out FILE` writes "
+            "one without"
+        ) from None
+    except (ValueError, UnsupportedAlgorithm):
+        raise Unavailable(f"tls.key: {path} holds no private key in PEM: name the file with the key") from None
+    return key.public_key().public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)

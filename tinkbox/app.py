@@ -9,6 +9,7 @@ import shlex
 import shutil
 import signal
 import socket
+import ssl
 import struct
 import sys
 import time
@@ -31,6 +32,7 @@ from tinkbox.api.tokens import examine_people
 from tinkbox.appliance import BOOT_KEY, REGISTRY, STORE, Appliance, Part, room_on_disk, told_systems
 from tinkbox.boot.http.loaders import load_loaders
 from tinkbox.boot.network.neighbours import most_neighbours
+from tinkbox.certificates import Certificates
 from tinkbox.data_folder import (
     broken_osie,
     missing_registry,
@@ -50,6 +52,7 @@ from tinkbox.door.connections import (
     Connections,
     watch_heads,
 )
+from tinkbox.door.encryption import Encryption, HandshakeTurns
 from tinkbox.door.last_room import keep_last_room
 from tinkbox.door.lasting import end_with_door
 from tinkbox.door.local_socket import LocalSocket
@@ -98,16 +101,18 @@ from tinkbox.runtime import EngineAway
 from tinkbox.runtime.docker import DockerRuntime
 from tinkbox.settings import CONFIG, contradictions
 from tinkbox.settings.all_settings import Settings
-from tinkbox.settings.doors import GROUP, NO_GROUP
+from tinkbox.settings.doors import GROUP, HTTPS_PORT, NO_GROUP
 from tinkbox.settings.environment import default_data, supervisor_socket
 from tinkbox.store.database import Store
 from tinkbox.store.database import examine as examine_store
 from tinkbox.store.integrity import damage_at_start
 from tinkbox.store.sqlite_errors import damaged_in_use
+from tinkbox.vitals.ipv4_addresses import own_addresses
 from tinkbox.vitals.run_mark import RunMark
 from tinkbox.wire.operator_door import LOCK
 
 _log = logging.getLogger(__name__)
+ANY_ADDRESS = "0.0.0.0"  # noqa: S104  that nobody connects to
 # For an appliance on this host to take a connection in.
 ANSWER_SECONDS = 5.0
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
@@ -213,8 +218,12 @@ async def _run(
     stop: asyncio.Event,
     say: Say,
 ) -> None:
+    # A key is made at the first start: that takes a second of a processor.
+    certificates = await asyncio.to_thread(_certificates, settings, sockets)
     with _usable(settings.data):
-        appliance = Appliance(settings, sockets, store, _limits(settings, say), refused_writes, mark.unclean)
+        appliance = Appliance(
+            settings, sockets, store, _limits(settings, say), refused_writes, mark.unclean, certificates
+        )
     appliance.open_files.begin()
     for problem in await appliance.load():
         say(f"wrong: {problem}")
@@ -222,7 +231,11 @@ async def _run(
     gc.collect()
     gc.freeze()
     people, pulls, proven = appliance.people, appliance.image_routes(), ProvenHosts(time.monotonic)
-    async with appliance.docker, appliance.proxy as proxy, aclosing(_Doors(settings, appliance)) as doors:
+    async with (
+        appliance.docker,
+        appliance.proxy as proxy,
+        aclosing(_Doors(settings, appliance, certificates.server_context())) as doors,
+    ):
         await doors.open(sockets.operator_local, SOCKET_CONNECTIONS, appliance.operator_routes(), [], in_need=True)
         await doors.open(
             sockets.operator,
@@ -231,6 +244,7 @@ async def _run(
             [bearer_only(people.bearer, appliance.refused_tokens, proven)],
             known=proven.knows,
             in_need=True,
+            encrypted_at=f"https://{settings.operator.listen}",
         )
         await doors.open(sockets.images, IMAGE_CONNECTIONS, pulls, [], by_user=True)
         pressure = Pressure()
@@ -242,6 +256,10 @@ async def _run(
                 leads,
             ]  # fmt: skip
             await doors.open(each.node, NODE_CONNECTIONS, appliance.node_routes(each), guards)
+            if each.node_tls is not None:
+                await doors.open(
+                    each.node_tls, NODE_CONNECTIONS, appliance.node_routes(each), guards, encrypted_at=each.https_url
+                )
             for compatible in each.compatible:
                 await doors.open(
                     compatible,
@@ -264,7 +282,9 @@ async def _run(
 
         mark.begin()
         await _keep_running(
-            [pressure.run, mark.run, appliance.open_files.run, *doors.parts, *appliance.parts()], save, stop
+            [pressure.run, mark.run, appliance.open_files.run, certificates.run, *doors.parts, *appliance.parts()],
+            save,
+            stop,
         )
 
 
@@ -282,7 +302,8 @@ def _tell_supervisor(place: str) -> None:
 class _Doors:
     """What is served over HTTP.  `parts` take the connections in."""
 
-    def __init__(self, settings: Settings, appliance: Appliance) -> None:
+    def __init__(self, settings: Settings, appliance: Appliance, context: ssl.SSLContext) -> None:
+        self._context, self._refused_handshakes = context, appliance.refused_handshakes
         self._deadlines = settings.limits
         self._limits = appliance.limits
         self._host_at, self._known = appliance.host_at, appliance.is_known
@@ -312,10 +333,11 @@ class _Doors:
         by_user: bool = False,
         known: Callable[[str], bool] | None = None,
         in_need: bool = False,
+        encrypted_at: str = "",
     ) -> None:
         """Serve `routes` there.  `known` tells which hosts have what is kept of the limit: known machines, where nobody says.
 
-        `in_need` is as in `Admission`.
+        `in_need` is as in `Admission`.  `encrypted_at` is the URL of a door that speaks HTTPS alone.
         """
         # Uploads are streamed and bounded where they are read, so aiohttp's own limit is off.
         application = web.Application(middlewares=[watch_heads, refusals_become_problems, *guards], client_max_size=0)
@@ -354,6 +376,7 @@ class _Doors:
             by_user=by_user,
             open_files=self._open_files,
             in_need=in_need,
+            encryption=self._encryption(encrypted_at, known or self._known) if encrypted_at else None,
         )
 
         def accept(at: socket.socket) -> Coroutine[Any, Any, NoReturn]:
@@ -362,11 +385,31 @@ class _Doors:
         serve = partial(accept, listening) if isinstance(listening, socket.socket) else partial(listening.serve, accept)
         self.parts.append(serve)
 
+    def _encryption(self, address: str, known: Callable[[str], bool]) -> Encryption:
+        return Encryption(
+            context=self._context,
+            turns=HandshakeTurns(known, time.monotonic),
+            refused=self._refused_handshakes,
+            address=address,
+            seconds=self._deadlines.head.total_seconds(),
+        )
+
     async def aclose(self) -> None:
         """Close all of them at once."""
         async with asyncio.TaskGroup() as closing:
             for each in self._runners:
                 closing.create_task(each.cleanup())
+
+
+def _certificates(settings: Settings, sockets: Sockets) -> Certificates:
+    """Those of the doors, for all that this host is called."""
+    addresses = [str(each.interface.address) for each in sockets.networks]
+    domain = settings.services.domain
+    names = [
+        *addresses, settings.operator.listen.host, socket.gethostname(), socket.getfqdn(), "localhost", domain, f"*.{domain}",
+        *sorted(map(str, own_addresses())),
+    ]  # fmt: skip
+    return Certificates.open(settings.data, [each for each in names if each != ANY_ADDRESS], None, datetime.now(UTC))
 
 
 def _limits(settings: Settings, say: Say) -> Limits:
@@ -533,7 +576,7 @@ def _tree(settings: Settings, sockets: Sockets) -> list[str]:
         osie = str(refusal)
     lines = [
         f"operator door   {settings.data}/operator.sock{_for_whom(settings)}",
-        f"                http://{settings.operator.listen} with the token in operator.token",
+        f"                https://{settings.operator.listen} with the token in operator.token",
     ]
     for each in sockets.networks:
         lines += _network(settings, each)
@@ -573,8 +616,13 @@ def _warnings(settings: Settings, sockets: Sockets) -> list[str]:
 
 
 def _unanswered(settings: Settings, sockets: Sockets) -> Iterator[str]:
-    """Ports on which templates of the field ask for metadata, and which somebody else has."""
+    """Ports that nobody chose and somebody else has: of HTTPS, and of metadata as templates of the field ask for it."""
     for each in sockets.networks:
+        if each.node_tls is None and settings.node.https_port == HTTPS_PORT != settings.node.http_port:
+            yield (
+                f"warning: {each.interface.address}:{HTTPS_PORT} is taken by another process, so machines speak plain HTTP. Stop that "
+                "process, or set node.https_port"
+            )
         bound = {compatible.getsockname()[1] for compatible in each.compatible}
         for port in contradictions.metadata_ports(settings, [each.interface.address]):
             if port not in bound:
@@ -614,8 +662,8 @@ def _network(settings: Settings, at: Listening) -> list[str]:
     """What is served on one provisioning interface."""
     address = at.interface.address
     return [
-        f"node door       {at.url}",
-        f"images          {at.registry}/NAME:TAG",
+        f"node door       {at.url}" + (f", {at.https_url}" if at.https_url else ""),
+        f"images          {at.https_registry or at.registry}/NAME:TAG",
         f"DHCP            {_DHCP[settings.dhcp.mode].format(at.interface.name)}",
         f"TFTP            {address}:{settings.node.tftp_port}",
         f"names           {f'{address}:{settings.node.dns_port} answers DNS for workflows' if at.names else 'off'}",

@@ -42,8 +42,10 @@ from tinkbox.boot.syslog import SyslogServer
 from tinkbox.boot.tftp.files import TftpFiles
 from tinkbox.boot.tftp.server import TftpServer
 from tinkbox.boot.tftp.transfer_room import TransferRoom
+from tinkbox.certificates import Certificates
 from tinkbox.disk_room import free_in, inodes_in, mounted_at, size_in
 from tinkbox.door.connections import THIS_HOST
+from tinkbox.door.encryption import RefusedHandshakes
 from tinkbox.door.local_users import user_holder
 from tinkbox.door.open_files import OpenFiles
 from tinkbox.door.reading_pace import ReadingPace
@@ -107,6 +109,7 @@ from tinkbox.registry.protocol.routes import routes as registry_routes
 from tinkbox.registry.storage import ImageStore
 from tinkbox.runtime.docker import DockerRuntime
 from tinkbox.settings.all_settings import Settings
+from tinkbox.settings.doors import HTTPS_PORT
 from tinkbox.settings.metadata import ALL, OFF
 from tinkbox.store.database import Store
 from tinkbox.store.integrity import damage_of
@@ -157,10 +160,12 @@ class Appliance:
         store: Store,
         limits: Limits,
         refused_writes: RefusedWrites,
-        unclean_end: UncleanEnd | None = None,
+        unclean_end: UncleanEnd | None,
+        certificates: Certificates,
     ) -> None:
         """`unclean_end` is how the one before this one ended, None where it was told to."""
         self._unclean_end = unclean_end
+        self._certificates = certificates
         self._settings = settings
         self._sockets = sockets
         self._store = store
@@ -186,11 +191,12 @@ class Appliance:
         self.traffic = Traffic()
         self._handed_in = HandedIn(time.monotonic)
         self.refused_tokens = RefusedTokens()
+        self.refused_handshakes = RefusedHandshakes(_now)
 
         self._own_names = OwnNames(
             addresses={str(each.interface.address) for each in sockets.networks},
             domain=settings.services.domain,
-            ports={HTTP_PORT, settings.node.http_port},
+            ports={HTTP_PORT, settings.node.http_port, HTTPS_PORT, settings.node.https_port},
         )
         self._neighbours = Neighbours({each.interface.name: each.interface.network for each in sockets.networks})
 

@@ -10,6 +10,7 @@ from asyncio import sslproto
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Final
 
 from tinkbox.model.limits import REMEMBERED
@@ -60,14 +61,14 @@ class RefusedHandshake:
 
     host: str
     why: str
-    at: float
+    at: datetime
     times: int
 
 
 class RefusedHandshakes:
     """Handshakes that came to nothing, by host; the newest of so many as are remembered."""
 
-    def __init__(self, now: Callable[[], float]) -> None:
+    def __init__(self, now: Callable[[], datetime]) -> None:
         self._now = now
         self._by_host: OrderedDict[str, RefusedHandshake] = OrderedDict()
 

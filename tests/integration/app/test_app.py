@@ -5,7 +5,7 @@ import http.client
 import json
 import os
 from base64 import b64encode
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NoReturn
 
@@ -89,7 +89,21 @@ def appliance(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Configuratio
 
 
 def ask(port: int, path: str, method: str = "GET", **headers: str) -> tuple[int, bytes]:
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+    return answered(http.client.HTTPConnection("127.0.0.1", port, timeout=60), path, method, headers)
+
+
+def ask_operator_door(
+    configuration: Configuration, path: str, method: str = "GET", **headers: str
+) -> tuple[int, bytes]:
+    connection = http.client.HTTPSConnection(
+        "127.0.0.1", configuration.operator_port, timeout=60, context=configuration.trusting()
+    )
+    return answered(connection, path, method, headers)
+
+
+def answered(
+    connection: http.client.HTTPConnection, path: str, method: str, headers: Mapping[str, str]
+) -> tuple[int, bytes]:
     try:
         connection.request(method, path, headers=headers)
         answer = connection.getresponse()
@@ -108,7 +122,7 @@ def test_from_the_machines_side_the_operator_door_does_not_exist(appliance: Conf
 @pytest.mark.parametrize("path", ["/worker/next", "/boot/osie/x86_64/vmlinuz", "/v2/", "/worker/time"])
 def test_from_the_operators_side_the_node_door_does_not_exist(appliance: Configuration, path: str) -> None:
     token = (appliance.data / "operator.token").read_text().strip()
-    assert ask(appliance.operator_port, path, Authorization=f"Bearer {token}")[0] == 404
+    assert ask_operator_door(appliance, path, Authorization=f"Bearer {token}")[0] == 404
 
 
 def test_a_worker_without_its_credential_is_turned_away(appliance: Configuration) -> None:
@@ -176,9 +190,9 @@ def test_the_operators_token_is_made_once_is_private_and_never_empty(tmp_path: P
     assert path.stat().st_mode & 0o777 == 0o600
     with serving(configuration):
         assert path.read_text() == token
-        assert ask(configuration.operator_port, "/v1/hardware", Authorization=f"Bearer {token.strip()}")[0] == 200
+        assert ask_operator_door(configuration, "/v1/hardware", Authorization=f"Bearer {token.strip()}")[0] == 200
         for wrong in ("", "Bearer ", "Bearer x", f"Basic {token.strip()}"):
-            assert ask(configuration.operator_port, "/v1/hardware", Authorization=wrong)[0] == 401
+            assert ask_operator_door(configuration, "/v1/hardware", Authorization=wrong)[0] == 401
     path.write_text("\n")
     refused = run("serve", "--config", str(configuration.path))
     assert (refused.status, str(path) in refused.err, refused.err.count("\n")) == (1, True, 1)
@@ -192,7 +206,7 @@ def test_what_a_login_to_push_images_is_given_opens_no_other_door(tmp_path: Path
         given = json.loads(ask(configuration.http_port, "/v2/token", Authorization=f"Basic {login}")[1])["token"]
         bearer = {"Authorization": f"Bearer {given}"}
         assert ask(configuration.http_port, "/v2/x/blobs/uploads/", "POST", **bearer)[0] == 202
-        assert ask(configuration.operator_port, "/v1/hardware", **bearer)[0] == 401
+        assert ask_operator_door(configuration, "/v1/hardware", **bearer)[0] == 401
 
 
 @pytest.mark.parametrize(("host", "warns"), [("0.0.0.0", True), ("127.0.0.1", False)])
@@ -217,9 +231,9 @@ def test_people_have_tokens_of_their_own_and_their_rights_at_both_doors(tmp_path
         }
         headers = {name: {"Authorization": f"Bearer {token}"} for name, token in tokens.items()}
         for name, changes, pushes in (("anna", 403, 403), ("bert", 422, 202)):
-            assert ask(configuration.operator_port, "/v1/hardware", **headers[name])[0] == 200
-            assert ask(configuration.operator_port, "/v1/hardware", "POST", **headers[name])[0] == changes
+            assert ask_operator_door(configuration, "/v1/hardware", **headers[name])[0] == 200
+            assert ask_operator_door(configuration, "/v1/hardware", "POST", **headers[name])[0] == changes
             assert ask(configuration.http_port, "/v2/x/blobs/uploads/", "POST", **headers[name])[0] == pushes
-        denied = ask(configuration.operator_port, "/v1/hardware", "POST", **headers["anna"])[1].decode()
+        denied = ask_operator_door(configuration, "/v1/hardware", "POST", **headers["anna"])[1].decode()
         assert "anna (look, attach) lacks the right to operate" in denied
         assert "operator.people in tinkbox.yaml" in denied

@@ -6,9 +6,10 @@ import os
 import re
 import select
 import socket
+import ssl
 import subprocess
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
@@ -24,6 +25,8 @@ from tinkbox.wire.ephemeral_limits import MAX_ARCHIVE_BYTES, MAX_DATA_BYTES
 from tinkbox.wire.messages.worker import Hello, decode_offer
 from tinkbox.wire.messages.worker import encode as encode_hello
 
+HALF_HANDSHAKE = b"\x16\x03\x01\x02\x00\x01"
+HERE = "127.0.0.1"
 HALF = b"GET /worker/time HTTP/1.1\r\nHost: x\r\n"
 STRANGER, OTHER = "127.0.0.66", "127.0.0.7"
 MACHINE, MAC = "0eba0bf8-3772-4b4a-ab9f-6ebe93b90a94", "08:00:27:00:00:01"
@@ -49,6 +52,7 @@ class Attacked:
     data: Path
     node: int
     operator: int
+    trusting: Callable[[], ssl.SSLContext]
     pid: int
     log: Path
 
@@ -62,7 +66,10 @@ class Attacked:
 
     def is_healthy(self, source: str) -> bool:
         token = (self.data / "operator.token").read_text().strip()
-        return answered(self.operator, source, "/healthz", Authorization=f"Bearer {token}") == 200
+        asking = http.client.HTTPSConnection(
+            "127.0.0.1", self.operator, timeout=PATIENCE, source_address=(source, 0), context=self.trusting()
+        )
+        return answer_to(asking, "/healthz", Authorization=f"Bearer {token}") == 200
 
     def memory(self) -> int:
         """Bytes of it that are resident."""
@@ -108,7 +115,7 @@ def attacked(folder: Path, program: Sequence[str], limits: str) -> Iterator[Atta
         more.write(f"limits: {{{limits}}}\n")
     with serving(configuration, program) as process:
         ports = configuration.http_port, configuration.operator_port
-        yield Attacked(configuration.data, *ports, process.pid, folder / "stderr")
+        yield Attacked(configuration.data, *ports, configuration.trusting, process.pid, folder / "stderr")
 
 
 def connected(port: int, source: str, sent: bytes) -> socket.socket:
@@ -126,7 +133,12 @@ def closed(connection: socket.socket) -> bool:
 
 
 def answered(port: int, source: str, path: str, **headers: str) -> int:
-    asking = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE, source_address=(source, 0))
+    return answer_to(
+        http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE, source_address=(source, 0)), path, **headers
+    )
+
+
+def answer_to(asking: http.client.HTTPConnection, path: str, **headers: str) -> int:
     try:
         asking.request("GET", path, headers=headers)
         return asking.getresponse().status
@@ -159,8 +171,10 @@ def test_a_limit_on_the_size_of_files_is_told(tmp_path: Path) -> None:
 
 def test_half_sent_requests_of_one_address_stop_nobody_else(tmp_path: Path) -> None:
     with attacked(tmp_path, FEW_FILES, "head: 2s") as appliance, ExitStack() as stack:
-        ports = appliance.node, appliance.operator
-        flood = [stack.enter_context(connected(port, STRANGER, HALF)) for port in ports for _ in range(HALF_REQUESTS)]
+        begun = ((appliance.node, HALF), (appliance.operator, HALF_HANDSHAKE))
+        flood = [
+            stack.enter_context(connected(port, STRANGER, sent)) for port, sent in begun for _ in range(HALF_REQUESTS)
+        ]
         assert appliance.tells_the_time(OTHER)
         assert appliance.is_healthy(OTHER)
         assert f"{STRANGER} (" in appliance.command("status")
@@ -251,7 +265,13 @@ def test_answers_that_a_machine_does_not_read_keep_no_memory(tmp_path: Path) -> 
         token = (appliance.data / "operator.token").read_text().strip()
         looks = f"GET /v1/workflows/one/data HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\n\r\n".encode()
         before = appliance.memory()
-        looking = [stack.enter_context(connected(appliance.operator, STRANGER, looks)) for _ in range(20)]
+        context = appliance.trusting()
+        looking = [
+            stack.enter_context(context.wrap_socket(connected(appliance.operator, STRANGER, b""), server_hostname=HERE))
+            for _ in range(20)
+        ]
+        for each in looking:
+            each.sendall(looks)
         statuses = Counter(int(each.recv(20).split()[1]) for each in looking)
         assert statuses == {200: 1, 429: 19}, "one has its answer, until it is read"
         grown = appliance.memory() - before

@@ -5,6 +5,7 @@ import json
 import os
 import re
 import socket
+import ssl
 import stat
 import subprocess
 from collections.abc import Iterator, Mapping
@@ -181,8 +182,9 @@ def paths_of_the_operator_door() -> set[str]:
 def _loopback(box: Attacked, request: str) -> bytes:
     """An answer of the operator door over TCP, which is on the appliance's own loopback."""
     with inside(box.network):
-        line = socket.create_connection(("127.0.0.1", 7080), timeout=60)
-    with line:
+        plain = socket.create_connection(("127.0.0.1", 7080), timeout=60)
+    context = ssl.create_default_context(cafile=box.appliance.data / "tls" / "authority.pem")
+    with context.wrap_socket(plain, server_hostname="127.0.0.1") as line:
         line.sendall(request.encode())
         return b"".join(iter(lambda: line.recv(65536), b""))
 

@@ -4,8 +4,10 @@ import io
 import os
 import re
 import socket
+import ssl
 import subprocess
 import sys
+import urllib.request
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
@@ -76,6 +78,20 @@ class Configuration:
     http_port: int
     https_port: int
     tftp_port: int
+
+    def trusting(self) -> ssl.SSLContext:
+        """What trusts this appliance and nobody else, once it was started."""
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        context.load_verify_locations(self.data / "tls" / "authority.pem")
+        return context
+
+    def asked(self, path: str) -> bytes:
+        """What its operator door answers over TCP."""
+        token = (self.data / "operator.token").read_text().strip()
+        url = f"https://127.0.0.1:{self.operator_port}{path}"
+        request = urllib.request.Request(url, headers={"Authorization": f"Bearer {token}"})
+        with urllib.request.urlopen(request, timeout=30, context=self.trusting()) as answer:
+            return bytes(answer.read())
 
 
 # Below the ports that the kernel hands out by itself, elsewhere for every test run, and others for each of its processes.

@@ -2,7 +2,6 @@
 
 import json
 import subprocess
-import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -52,15 +51,6 @@ def conditions(configuration: Configuration) -> dict[str, Any]:
     return {each["rule"]: each for each in health["conditions"]}
 
 
-def asked(configuration: Configuration, path: str) -> bytes:
-    token = (configuration.data / "operator.token").read_text().strip()
-    request = urllib.request.Request(
-        f"http://127.0.0.1:{configuration.operator_port}{path}", headers={"Authorization": f"Bearer {token}"}
-    )
-    with urllib.request.urlopen(request, timeout=30) as answer:
-        return bytes(answer.read())
-
-
 def log(configuration: Configuration, rule: str) -> list[str]:
     lines = (configuration.data.parent / "stderr").read_text().splitlines()
     return [each.split(" ", 2)[2] for each in lines if f" {rule} " in each]
@@ -93,10 +83,10 @@ def test_a_disk_that_fills_is_told_everywhere_once_and_so_is_its_end(configurati
         assert first["cause"].startswith("The disk of the data folder is full: ")
         assert first["remedy"].startswith("Free room on that disk.")
         assert "FAULT for " in told(configuration, "status", "-o", "table")
-        verbose = {each["rule"]: each for each in json.loads(asked(configuration, "/healthz?verbose"))["conditions"]}
+        verbose = {each["rule"]: each for each in json.loads(configuration.asked("/healthz?verbose"))["conditions"]}
         assert verbose[DISK]["since"] == first["since"]
         assert verbose[DISK]["evidence"]
-        assert f'tinkbox_condition{{rule="{DISK}",gravity="fault"}} 1'.encode() in asked(configuration, "/metrics")
+        assert f'tinkbox_condition{{rule="{DISK}",gravity="fault"}} 1'.encode() in configuration.asked("/metrics")
         ballast.write_bytes(bytes(FULL - (2 << 20)))
         until(lambda: conditions(configuration)[DISK]["cause"] != first["cause"], "other figures are told")
         assert conditions(configuration)[DISK]["since"] == first["since"]
@@ -107,7 +97,7 @@ def test_a_disk_that_fills_is_told_everywhere_once_and_so_is_its_end(configurati
         assert f"{DISK} is over" in next_event(watching, DISK)
         assert DISK not in conditions(configuration)
         assert [each.split(" after")[0] for each in log(configuration, DISK)] == [f"{DISK} is over"]
-        assert f'tinkbox_condition{{rule="{DISK}",gravity="fault"}} 0'.encode() in asked(configuration, "/metrics")
+        assert f'tinkbox_condition{{rule="{DISK}",gravity="fault"}} 0'.encode() in configuration.asked("/metrics")
 
 
 def test_a_restart_repeats_nothing_of_what_lasts(configuration: Configuration) -> None:

@@ -4,7 +4,6 @@ import itertools
 import json
 import sqlite3
 import subprocess
-import urllib.request
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -36,12 +35,7 @@ def configuration(tmp_path: Path) -> Configuration:
 
 
 def asked(configuration: Configuration, path: str) -> dict[str, Any]:
-    token = (configuration.data / "operator.token").read_text().strip()
-    request = urllib.request.Request(
-        f"http://127.0.0.1:{configuration.operator_port}{path}", headers={"Authorization": f"Bearer {token}"}
-    )
-    with urllib.request.urlopen(request, timeout=30) as answer:
-        return dict(json.loads(answer.read()))
+    return dict(json.loads(configuration.asked(path)))
 
 
 def told_at_start(configuration: Configuration) -> str:

@@ -7,6 +7,7 @@ import ssl
 from collections.abc import AsyncIterator
 from contextlib import ExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 import aiohttp
@@ -23,6 +24,7 @@ from tinkbox.model.limits import NODE_CONNECTIONS, Ledger, Room
 
 LARGE = 32 << 20
 HERE = "127.0.0.1"
+NOW = datetime(2026, 11, 30, tzinfo=UTC)
 
 
 @dataclass
@@ -70,7 +72,7 @@ async def door(tmp_path: Path, *, head: float = 60.0, each: int = 4) -> AsyncIte
     await runner.setup()
     assert runner.server is not None
     ledger = Ledger(replace(NODE_CONNECTIONS, each=each, all=8, reserved=0.0), lambda: 0.0)
-    refused = RefusedHandshakes(lambda: 5.0)
+    refused = RefusedHandshakes(lambda: NOW)
     with ExitStack() as stack:
         listening = stack.enter_context(socket.socket())
         listening.bind((HERE, 0))

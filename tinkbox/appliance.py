@@ -488,6 +488,8 @@ class Appliance:
             data_mount=lambda: str(mounted_at(data)),
             file_size_limit=file_size_limit,
             descriptors=self.open_files.look,
+            certificates=lambda: self._certificates.problems,
+            refused_handshakes=self.refused_handshakes.all,
             operator_socket=lambda: self._sockets.operator_local.problem,
             host=self._host_watch.look,
         )

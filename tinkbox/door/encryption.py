@@ -14,6 +14,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from tinkbox.model.limits import REMEMBERED
+from tinkbox.model.vitals import HandshakeTrouble, RefusedHandshake
 from tinkbox.short_turns import Connection, Encrypted
 
 # The first byte of a record that is part of a handshake (RFC 8446 §5.1).
@@ -32,6 +33,16 @@ _SslProtocol: Any = sslproto.SSLProtocol
 
 
 HUNG_UP: Final = "HUNG_UP"
+_TROUBLE: Final = {
+    "TLSV1_ALERT_UNKNOWN_CA": HandshakeTrouble.AUTHORITY,
+    "SSLV3_ALERT_BAD_CERTIFICATE": HandshakeTrouble.AUTHORITY,  # so says Go, of an expired one as well
+    "SSLV3_ALERT_CERTIFICATE_UNKNOWN": HandshakeTrouble.AUTHORITY,
+    "SSLV3_ALERT_CERTIFICATE_EXPIRED": HandshakeTrouble.EXPIRED,
+    "NO_SHARED_CIPHER": HandshakeTrouble.NOTHING_IN_COMMON,
+    "UNSUPPORTED_PROTOCOL": HandshakeTrouble.NOTHING_IN_COMMON,
+    "WRONG_VERSION_NUMBER": HandshakeTrouble.NOTHING_IN_COMMON,
+    HUNG_UP: HandshakeTrouble.HUNG_UP,
+}
 
 
 class HandshakeTurns:
@@ -52,19 +63,6 @@ class HandshakeTurns:
         return begins - now
 
 
-@dataclass(frozen=True, slots=True)
-class RefusedHandshake:
-    """That a host did not take our certificate, or cannot be encrypted with; the last time of `times`.
-
-    `why` is OpenSSL's word for it, and HUNG_UP of one that said nothing, as some clients do.
-    """
-
-    host: str
-    why: str
-    at: datetime
-    times: int
-
-
 class RefusedHandshakes:
     """Handshakes that came to nothing, by host; the newest of so many as are remembered."""
 
@@ -72,11 +70,12 @@ class RefusedHandshakes:
         self._now = now
         self._by_host: OrderedDict[str, RefusedHandshake] = OrderedDict()
 
-    def note(self, host: str, why: str) -> None:
-        """One more of a host."""
+    def note(self, host: str, words: str) -> None:
+        """One more of a host; `words` are OpenSSL's, or HUNG_UP of one that said nothing."""
         before = self._by_host.pop(host, None)
         times = before.times + 1 if before is not None else 1
-        self._by_host[host] = RefusedHandshake(host, why, self._now(), times)
+        trouble = _TROUBLE.get(words, HandshakeTrouble.OTHER)
+        self._by_host[host] = RefusedHandshake(host=host, why=trouble, words=words, at=self._now(), times=times)
         if len(self._by_host) > REMEMBERED:
             self._by_host.popitem(last=False)
 

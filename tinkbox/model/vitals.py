@@ -6,6 +6,7 @@ Each part is None, or empty, where nothing is known of it; `Vitals.unexamined` s
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from enum import StrEnum
 from ipaddress import IPv4Address
 from typing import Final
 
@@ -243,6 +244,27 @@ class UncleanEnd:
     host_booted: bool
 
 
+class HandshakeTrouble(StrEnum):
+    """Why a connection could not be encrypted: a client of TLS says it in an alert (RFC 8446 §6.2), and some hang up instead."""
+
+    AUTHORITY = "authority"
+    EXPIRED = "expired"
+    NOTHING_IN_COMMON = "nothing-in-common"
+    HUNG_UP = "hung-up"
+    OTHER = "other"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RefusedHandshake:
+    """A host that did not take our certificate, or cannot be encrypted with: the last time of `times`, in OpenSSL's `words`."""
+
+    host: str
+    why: HandshakeTrouble
+    words: str
+    at: datetime
+    times: int
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Vitals:
     """`at` is when the last of them was measured.
@@ -256,6 +278,7 @@ class Vitals:
     `data_mount` is where the file system of the data folder is mounted.
     `mirrors` are those of registries of which nothing comes.  `unclean_end` is how the appliance before this one ended, None where it was told to.
     `file_size_limit` is how many bytes a file of the process may have, None for any number, and `descriptors` are those of the process.
+    `certificates` are sentences about those that the doors show, and `refused_handshakes` hosts that do not take them.
     `unexamined` says what was not looked at, each with its reason.
     """
 
@@ -281,6 +304,8 @@ class Vitals:
     refused_writes: tuple[RefusedWrite, ...] = ()
     file_size_limit: int | None = None
     descriptors: Descriptors | None = None
+    certificates: tuple[str, ...] = ()
+    refused_handshakes: tuple[RefusedHandshake, ...] = ()
     operator_socket: str = ""
     engine: EngineTrouble | None = None
     mirrors: tuple[MirrorTrouble, ...] = ()

@@ -20,6 +20,7 @@ from tinkbox.model.vitals import (
     Descriptors,
     Inodes,
     OtherVersion,
+    RefusedHandshake,
     TaggedQuestion,
     UncleanEnd,
     Unheard,
@@ -66,7 +67,7 @@ class Sources:
     `unclear` why some of these cannot be known, empty where they can, `tagged` the questions that come in for a VLAN,
     `arp_questions` those for our addresses.
     `damage` is what the store heard of a damaged file while it was used, empty for nothing.  `operator_socket` is why the operator
-    door's unix socket is gone, empty where it is there, `inodes` those of the data folder's file system, None where it counts none, and `data_mount` where that file system is mounted.  `file_size_limit` and `descriptors` are as in `Vitals`.  `mirrors` are
+    door's unix socket is gone, empty where it is there, `inodes` those of the data folder's file system, None where it counts none, and `data_mount` where that file system is mounted.  `file_size_limit`, `descriptors`, `certificates` and `refused_handshakes` are as in `Vitals`.  `mirrors` are
     those of registries of which nothing comes.  `unclean_end` is how the appliance before this one ended, None where it was told to.  `host` is this host beside our parts.
     """
 
@@ -90,6 +91,8 @@ class Sources:
     data_mount: Callable[[], str] = lambda: "/"
     file_size_limit: Callable[[], int | None] = lambda: None
     descriptors: Callable[[], Descriptors | None] = _untold_descriptors
+    certificates: Callable[[], Sequence[str]] = tuple
+    refused_handshakes: Callable[[], Sequence[RefusedHandshake]] = tuple
     host: Callable[[], HostVitals | None] = _unknown_host
 
 
@@ -193,6 +196,8 @@ class Gatherer:
             refused_writes=tuple(self._sources.refused()),
             file_size_limit=self._sources.file_size_limit(),
             descriptors=self._sources.descriptors(),
+            certificates=tuple(self._sources.certificates()),
+            refused_handshakes=tuple(self._sources.refused_handshakes()),
             operator_socket=self._sources.operator_socket(),
             host=host,
             unexamined={part: why for part, why in parts.items() if why} | {**(host.unexamined if host else {})},

@@ -110,7 +110,7 @@ async def all_given_back(made: Door) -> None:
 async def refused_once(made: Door) -> str:
     while not made.refused.all():  # noqa: ASYNC110 - nobody tells
         await asyncio.sleep(0)
-    return made.refused.all()[0].why
+    return made.refused.all()[0].words
 
 
 @in_our_loop

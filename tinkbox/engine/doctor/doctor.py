@@ -42,6 +42,7 @@ from tinkbox.engine.doctor.rules.disk import (
 )
 from tinkbox.engine.doctor.rules.document import gateway_away, name_server_away, refused_here
 from tinkbox.engine.doctor.rules.download import download_stopped
+from tinkbox.engine.doctor.rules.encryption import certificate_refused, certificate_trouble
 from tinkbox.engine.doctor.rules.engine import machine_engine_away, service_gone
 from tinkbox.engine.doctor.rules.firewall import firewall_limits, port_shut, port_taken, replies_refused
 from tinkbox.engine.doctor.rules.host import (
@@ -212,6 +213,7 @@ RULES: Sequence[Rule] = (
     Rule("ClockBehind", "a clock that is behind what was stored", clock_behind),
     Rule("ClockOff", "a clock that differs from its time server's", clock_off),
     Rule("ClockJumped", "a clock that was set while tinkbox ran", clock_jumped),
+    Rule("CertificateTrouble", "a certificate of the doors that ends or cannot be renewed", certificate_trouble),
     Rule("ArpSilent", "this host, where it answers no ARP", arp_silent),
     Rule("NoCarrier", "a provisioning interface without a link", no_carrier),
     Rule("OtherAppliance", "another tinkbox on a provisioning network", other_appliance),
@@ -237,6 +239,7 @@ RULES: Sequence[Rule] = (
     Rule("TooManyUnknown", "more unknown machines than are noted", too_many_unknown),
     Rule("RelayUnreached", "a relay that gets no reply of ours", relay_unreached, of_boot=True),
     Rule("HeldBack", "a limit that is reached", held_back),
+    Rule("CertificateRefused", "a host that does not take this box's certificate", certificate_refused),
     Rule("NoAddress", "no address to give", no_address, of_boot=True),
     Rule(
         "TicketRefused",

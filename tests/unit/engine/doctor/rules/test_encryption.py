@@ -1,0 +1,51 @@
+"""The doctor's rules about TLS."""
+
+from datetime import timedelta
+
+import pytest
+
+from tests.unit.engine.boot_story import BEGIN, appliance
+from tinkbox.engine.doctor.case import Finding
+from tinkbox.engine.doctor.rules.encryption import certificate_refused, certificate_trouble
+from tinkbox.model.vitals import HandshakeTrouble, RefusedHandshake, Vitals
+
+
+def refusing(why: HandshakeTrouble, *, times: int = 1, minutes_ago: int = 1) -> list[Finding]:
+    now = appliance().now
+    refused = RefusedHandshake(
+        host="172.30.0.9", why=why, words="THE_ALERT", at=now - timedelta(minutes=minutes_ago), times=times
+    )
+    return list(certificate_refused(appliance(vitals=Vitals(at=BEGIN, refused_handshakes=(refused,)))))
+
+
+@pytest.mark.parametrize(
+    ("why", "cause"),
+    [
+        (HandshakeTrouble.AUTHORITY, "172.30.0.9 does not trust this box's certificate"),
+        (HandshakeTrouble.EXPIRED, "most likely its clock is wrong"),
+        (HandshakeTrouble.NOTHING_IN_COMMON, "cannot speak the TLS that this box does"),
+    ],
+)
+def test_a_host_that_refuses_the_certificate_is_told_with_why_and_when(why: HandshakeTrouble, cause: str) -> None:
+    (found,) = refusing(why)
+    assert cause in found.cause
+    assert "came to nothing (THE_ALERT), 1 time so far" in found.evidence[0]
+    assert found.remedy
+
+
+def test_it_is_told_for_ten_minutes_and_what_is_no_refusal_is_not() -> None:
+    assert refusing(HandshakeTrouble.AUTHORITY, minutes_ago=9)
+    assert not refusing(HandshakeTrouble.AUTHORITY, minutes_ago=10)
+    assert not refusing(HandshakeTrouble.OTHER)
+
+
+def test_who_hangs_up_once_may_be_a_probe_and_who_does_three_times_does_not_take_it() -> None:
+    assert not refusing(HandshakeTrouble.HUNG_UP, times=2)
+    assert "hangs up when it is shown" in refusing(HandshakeTrouble.HUNG_UP, times=3)[0].cause
+
+
+def test_a_certificate_that_was_not_renewed_is_told_with_the_way_out() -> None:
+    told = Vitals(at=BEGIN, certificates=("the box's certificate was not renewed: free room there",))
+    (found,) = certificate_trouble(appliance(vitals=told))
+    assert (found.cause, found.remedy) == ("The box's certificate was not renewed.", "Free room there.")
+    assert not list(certificate_trouble(appliance()))

@@ -1,0 +1,64 @@
+"""The doctor's rules about TLS: certificates that the doors show, and hosts that do not take them."""
+
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Final
+
+from tinkbox.engine.doctor.case import Case, Finding, moment
+from tinkbox.model.diagnosis import Gravity
+from tinkbox.model.text import counted
+from tinkbox.model.vitals import HandshakeTrouble, RefusedHandshake
+
+# As limits that held somebody back are told.
+_TOLD_FOR: Final = timedelta(minutes=10)
+# A probe of a port hangs up once; a client that does not take a certificate tries again.
+_HUNG_UP: Final = 3
+_CAUSES: Final = {
+    HandshakeTrouble.AUTHORITY: "does not trust this box's certificate: it knows another authority, or none.",
+    HandshakeTrouble.EXPIRED: "takes this box's certificate for expired: most likely its clock is wrong.",
+    HandshakeTrouble.NOTHING_IN_COMMON: "cannot speak the TLS that this box does, 1.2 and 1.3.",
+    HandshakeTrouble.HUNG_UP: "hangs up when it is shown this box's certificate: most likely it trusts another authority, or none.",
+}
+_TRUST: Final = (
+    "`tinkbox authority` on the box prints the certificate to trust, with its fingerprint. A machine gets it anew when it boots "
+    "from the network; commands by `tinkbox login`; a Docker engine in /etc/docker/certs.d/ADDRESS/ca.crt."
+)
+_REMEDIES: Final = {
+    HandshakeTrouble.AUTHORITY: _TRUST,
+    HandshakeTrouble.HUNG_UP: _TRUST,
+    HandshakeTrouble.EXPIRED: "Look at the clock there (`date`). The box's own ends on no sooner day than `openssl s_client -connect "
+    "ADDRESS:443 </dev/null` shows.",
+    HandshakeTrouble.NOTHING_IN_COMMON: "Use a newer version of the program there: TLS 1.2 is of 2008. A machine whose firmware "
+    "is the reason boots over plain HTTP.",
+}
+
+
+def certificate_trouble(case: Case) -> Iterator[Finding]:
+    """A certificate that ends, was not renewed, or is not for all names of this host."""
+    for each in case.vitals.certificates if case.vitals else ():
+        cause, _, remedy = each.partition(": ")
+        yield Finding(
+            gravity=Gravity.SUSPECT,
+            cause=f"{cause[:1].upper()}{cause[1:]}.",
+            evidence=(f"{moment(case.now)} {each}",),
+            remedy=f"{remedy[:1].upper()}{remedy[1:]}." if remedy else "See docs/operating.md.",
+        )
+
+
+def certificate_refused(case: Case) -> Iterator[Finding]:
+    """A host that does not take the certificate that it is shown."""
+    for each in case.vitals.refused_handshakes if case.vitals else ():
+        if case.now - each.at < _TOLD_FOR and _is_told(each):
+            yield Finding(
+                gravity=Gravity.SUSPECT,
+                cause=f"{case.named(each.host)} {_CAUSES[each.why]}",
+                evidence=(
+                    f"{moment(each.at)} a handshake of {each.host} came to nothing ({each.words}), {counted(each.times, 'time')} so far",
+                ),
+                remedy=_REMEDIES[each.why],
+                subject=each.host,
+            )
+
+
+def _is_told(refused: RefusedHandshake) -> bool:
+    return refused.why in _CAUSES and (refused.why is not HandshakeTrouble.HUNG_UP or refused.times >= _HUNG_UP)

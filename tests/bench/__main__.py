@@ -1,6 +1,6 @@
 """Run the benchmarks and print their ratios.
 
-    python -m tests.bench [actions] [breakpoints] [queues] [http] [proxy] [dhcp] [storm] [start] [installing] [lists] [images]
+    python -m tests.bench [actions] [breakpoints] [queues] [http] [proxy] [dhcp] [storm] [start] [installing] [lists] [images] [tls]
 
 Without names all of them run, in about twenty minutes.  Each figure is printed as soon as it is known.  A benchmark
 that fails takes none of the others with it; it is told, and the exit status is 1.  Nothing is judged here: a figure belongs
@@ -13,7 +13,7 @@ import traceback
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from examples.lab.processes import signals_unwind
-from tests.bench import actions, breakpoints, dhcp, http, images, installing, lists, proxy, queues, start, storm
+from tests.bench import actions, breakpoints, dhcp, http, images, installing, lists, proxy, queues, start, storm, tls
 from tests.bench.figures import Comparison, heading, line
 from tests.bench.lab import ToolMissing, need
 
@@ -29,6 +29,7 @@ BENCHMARKS: Mapping[str, Callable[[], Iterable[Comparison]]] = {
     "installing": installing.compare,
     "lists": lists.compare,
     "images": images.compare,
+    "tls": tls.compare,
 }
 TOOLS = {
     "actions": actions.TOOLS,
@@ -42,6 +43,7 @@ TOOLS = {
     "installing": installing.TOOLS,
     "lists": lists.TOOLS,
     "images": images.TOOLS,
+    "tls": tls.TOOLS,
 }
 NOTE = """\
 tinkbox and peer: medians of the rounds, the two sides alternating; ratio: tinkbox through peer, the median of the

@@ -1,6 +1,7 @@
 """A connection over which requests are written as bytes, so that a load costs its own side as little as possible."""
 
 import asyncio
+import ssl
 from collections.abc import Mapping
 from typing import Self
 from urllib.parse import urlsplit
@@ -23,8 +24,13 @@ class Connection(asyncio.Protocol):
         self._transport: asyncio.Transport | None = None
 
     @classmethod
-    async def to(cls, url: str, headers: Mapping[str, str], source: str = "") -> Self:
-        """A connection to the server of this URL, from the address `source`; the headers go with every request."""
+    async def to(
+        cls, url: str, headers: Mapping[str, str], source: str = "", trusting: ssl.SSLContext | None = None
+    ) -> Self:
+        """A connection to the server of this URL, from the address `source`; the headers go with every request.
+
+        With `trusting` it is encrypted.
+        """
         place = urlsplit(url)
         lines = (f"{name}: {value}\r\n" for name, value in {"Host": place.netloc, **headers}.items())
         _, connection = await asyncio.get_running_loop().create_connection(
@@ -32,6 +38,7 @@ class Connection(asyncio.Protocol):
             place.hostname,
             place.port,
             local_addr=(source, 0) if source else None,
+            ssl=trusting,
         )
         return connection
 

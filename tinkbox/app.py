@@ -66,7 +66,7 @@ from tinkbox.engine.templates.rendering_process import render_confined
 from tinkbox.freed_memory import give_back_freed_memory
 from tinkbox.host_users import group_name, group_number, may_give_to, user_name
 from tinkbox.hosting.volumes import real_folders
-from tinkbox.listening import Listening, Sockets, bound, tried
+from tinkbox.listening import Listening, Sockets, bound, own_names, tried
 from tinkbox.model.disk_usage import LAST_ROOM
 from tinkbox.model.errors import Conflict, Invalid, Refusal, Unavailable
 from tinkbox.model.images.references import ALGORITHMS
@@ -102,7 +102,7 @@ from tinkbox.runtime.docker import DockerRuntime
 from tinkbox.settings import CONFIG, contradictions
 from tinkbox.settings.all_settings import Settings
 from tinkbox.settings.doors import GROUP, HTTPS_PORT, NO_GROUP
-from tinkbox.settings.environment import default_data, supervisor_socket
+from tinkbox.settings.environment import authority_key, default_data, supervisor_socket
 from tinkbox.store.database import Store
 from tinkbox.store.database import examine as examine_store
 from tinkbox.store.integrity import damage_at_start
@@ -112,7 +112,6 @@ from tinkbox.vitals.run_mark import RunMark
 from tinkbox.wire.operator_door import LOCK
 
 _log = logging.getLogger(__name__)
-ANY_ADDRESS = "0.0.0.0"  # noqa: S104  that nobody connects to
 # For an appliance on this host to take a connection in.
 ANSWER_SECONDS = 5.0
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
@@ -218,12 +217,10 @@ async def _run(
     stop: asyncio.Event,
     say: Say,
 ) -> None:
-    # A key is made at the first start: that takes a second of a processor.
     certificates = await asyncio.to_thread(_certificates, settings, sockets)
     with _usable(settings.data):
-        appliance = Appliance(
-            settings, sockets, store, _limits(settings, say), refused_writes, mark.unclean, certificates
-        )
+        limits = _limits(settings, say)
+        appliance = Appliance(settings, sockets, store, limits, refused_writes, certificates, mark.unclean)
     appliance.open_files.begin()
     for problem in await appliance.load():
         say(f"wrong: {problem}")
@@ -271,7 +268,8 @@ async def _run(
             *contradictions.lowered(settings),
             *_unanswered(settings, sockets),
             *_warnings(settings, sockets),
-            *_tree(settings, sockets),
+            *(f"wrong: {each}" for each in certificates.problems),
+            *_tree(settings, sockets, certificates.fingerprint),
         ):
             say(line)
         _tell_supervisor(supervisor_socket())
@@ -286,6 +284,12 @@ async def _run(
             save,
             stop,
         )
+
+
+def _certificates(settings: Settings, sockets: Sockets) -> Certificates:
+    """What the doors show in TLS; made at the first start, which takes a second or two."""
+    names = own_names(settings, sockets, socket.gethostname(), own_addresses())
+    return Certificates.open(settings.data, names, settings.tls.own, datetime.now(UTC), authority_key=authority_key())
 
 
 def _tell_supervisor(place: str) -> None:
@@ -399,17 +403,6 @@ class _Doors:
         async with asyncio.TaskGroup() as closing:
             for each in self._runners:
                 closing.create_task(each.cleanup())
-
-
-def _certificates(settings: Settings, sockets: Sockets) -> Certificates:
-    """Those of the doors, for all that this host is called."""
-    addresses = [str(each.interface.address) for each in sockets.networks]
-    domain = settings.services.domain
-    names = [
-        *addresses, settings.operator.listen.host, socket.gethostname(), socket.getfqdn(), "localhost", domain, f"*.{domain}",
-        *sorted(map(str, own_addresses())),
-    ]  # fmt: skip
-    return Certificates.open(settings.data, [each for each in names if each != ANY_ADDRESS], None, datetime.now(UTC))
 
 
 def _limits(settings: Settings, say: Say) -> Limits:
@@ -566,8 +559,8 @@ def _examine_osie(data: Path, named: str, file: Path, *, needed: bool) -> None:
         )
 
 
-def _tree(settings: Settings, sockets: Sockets) -> list[str]:
-    """What is served where, for the operator who started it."""
+def _tree(settings: Settings, sockets: Sockets, authority: str = "") -> list[str]:
+    """What is served where, for the operator who started it; `authority` is the fingerprint that people compare."""
     try:
         built = osie_images(settings.data / "osie")
         damaged = any(True for _ in osie_at_a_glance(settings.data, _named(settings.data)))
@@ -577,6 +570,7 @@ def _tree(settings: Settings, sockets: Sockets) -> list[str]:
     lines = [
         f"operator door   {settings.data}/operator.sock{_for_whom(settings)}",
         f"                https://{settings.operator.listen} with the token in operator.token",
+        *([f"authority       {authority}"] if authority else []),
     ]
     for each in sockets.networks:
         lines += _network(settings, each)
@@ -704,6 +698,10 @@ async def check(settings: Settings, say: Say, file: Path, *, draft: bool = False
         ):  # fmt: skip
             with _noting(wrong):
                 look()
+        with _noting(wrong):
+            wrong += Certificates.examine(
+                settings.data, settings.tls.own, datetime.now(UTC), authority_key=authority_key()
+            )
         wrong += shut_away(settings.data)
         wrong += missing_registry(settings.data)
         for line in missing_store(settings.data):

@@ -85,6 +85,7 @@ from tinkbox.model.limits import (
 )
 from tinkbox.model.metadata import Defaults
 from tinkbox.model.vitals import UncleanEnd
+from tinkbox.node.authority import routes as authority_routes
 from tinkbox.node.discovery import routes as discovery_routes
 from tinkbox.node.handed_in import HandedIn
 from tinkbox.node.hosting import routes as hosting_routes
@@ -160,14 +161,14 @@ class Appliance:
         store: Store,
         limits: Limits,
         refused_writes: RefusedWrites,
-        unclean_end: UncleanEnd | None,
         certificates: Certificates,
+        unclean_end: UncleanEnd | None = None,
     ) -> None:
         """`unclean_end` is how the one before this one ended, None where it was told to."""
         self._unclean_end = unclean_end
-        self._certificates = certificates
         self._settings = settings
         self._sockets = sockets
+        self.certificates = certificates
         self._store = store
         self.refused_writes = refused_writes
         self._loaders = load_loaders()
@@ -393,6 +394,7 @@ class Appliance:
             osie=lambda: [asdict(each) for each in self._osie()],
             server=first.url,
             registry=first.registry,
+            authority=self.certificates.authority_pem,
             firmware_traits=self.engine.firmware_knowledge.of,
             limits=self.limits.standings,
             progress=self.engine.running_progress.of,
@@ -424,6 +426,7 @@ class Appliance:
             *shell_routes(self.engine.shells, authenticate),
             *boot_routes(self.engine.booting, self.engine.credential, self._boot_folder(at)),
             *metadata_routes(self.engine.installed_systems, self.engine.write_back, at.url),
+            *authority_routes(self.certificates.authority_pem),
             *self.compatible_routes(),
             *self.image_routes(),
         ]
@@ -488,7 +491,7 @@ class Appliance:
             data_mount=lambda: str(mounted_at(data)),
             file_size_limit=file_size_limit,
             descriptors=self.open_files.look,
-            certificates=lambda: self._certificates.problems,
+            certificates=lambda: self.certificates.problems,
             refused_handshakes=self.refused_handshakes.all,
             operator_socket=lambda: self._sockets.operator_local.problem,
             host=self._host_watch.look,

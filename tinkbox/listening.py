@@ -1,10 +1,11 @@
 """Everything that the appliance listens on, bound before anything is served, and what machines know it by."""
 
 import socket
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from functools import partial
+from ipaddress import IPv4Address
 from pathlib import Path
 
 from tinkbox.boot.network.interfaces import ProvisioningInterface, provisioning_interfaces
@@ -84,6 +85,24 @@ class Trial:
 
     sockets: Sockets
     unseen: Sequence[str]
+
+
+def own_names(settings: Settings, sockets: Sockets, host: str, addresses: Collection[IPv4Address]) -> list[str]:
+    """All names and addresses by which the doors are reached, those of machines first; `host` is this host's name, `addresses` its own.
+
+    Where the operator door listens on every address, each of them is one.
+    """
+    listen = settings.operator.listen.host
+    everywhere = listen == "0.0.0.0"  # noqa: S104 - nothing is bound here
+    return [
+        settings.name,
+        *(str(each.interface.address) for each in sockets.networks),
+        *(map(str, sorted(addresses)) if everywhere else [listen]),
+        host,
+        "localhost",
+        "127.0.0.1",
+        f"*.{settings.services.domain}",
+    ]
 
 
 class _Binding:

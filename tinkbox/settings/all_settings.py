@@ -21,6 +21,7 @@ from tinkbox.settings.metadata import ToldSystems
 from tinkbox.settings.registry import Registry
 from tinkbox.settings.retention import Kept
 from tinkbox.settings.services import GONE, Services
+from tinkbox.settings.tls import Tls, check_tls
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,6 +72,7 @@ class Settings:
         "address by which machines reach the appliance, with one interface only; without it, the interface's",
     )
     node: Node = section(Node)
+    tls: Tls = section(Tls, check_tls)
     docker: str = setting(
         "unix:///var/run/docker.sock",
         readers.engine,

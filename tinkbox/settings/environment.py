@@ -11,6 +11,7 @@ SERVER: Final = "TINKBOX_SERVER"
 FORMAT: Final = "TINKBOX_FORMAT"
 TO_TOKEN: Final = "TINKBOX_TO_TOKEN"  # noqa: S105  a name
 UNIX: Final = "unix:"
+AUTHORITY_KEY: Final = "tinkbox-authority-key"
 AUTHORITIES: Final = "SSL_CERT_FILE"  # of OpenSSL, with the certificate authorities that are trusted
 
 
@@ -94,6 +95,13 @@ def default_data() -> Path:
 def supervisor_socket() -> str:
     """Where a supervisor waits to hear that we serve (sd_notify(3)); empty without one."""
     return os.environ.get("NOTIFY_SOCKET", "")
+
+
+def authority_key() -> Path | None:
+    """The key of the box's authority, where systemd has it as the credential `tinkbox-authority-key` (systemd.exec(5))."""
+    folder = os.environ.get("CREDENTIALS_DIRECTORY")
+    path = Path(folder) / AUTHORITY_KEY if folder else None
+    return path if path is not None and path.exists() else None
 
 
 def editor() -> str:

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import cache, partial
 from ipaddress import IPv4Address
 from pathlib import Path
@@ -18,6 +19,7 @@ from typing import Any
 import aiohttp
 from aiohttp import web
 from aiohttp.typedefs import Middleware
+from cryptography.hazmat.primitives.serialization import Encoding
 
 from tests.integration.api.described import Described
 from tests.integration.engine.appliance import Appliance, appliance
@@ -30,6 +32,7 @@ from tinkbox.api.long_answers import queue, take_turns
 from tinkbox.api.openapi import description
 from tinkbox.api.routes import OperatorDoor
 from tinkbox.api.tokens import People
+from tinkbox.certificates.issuing import new_key, self_signed
 from tinkbox.door.paths import add_routes
 from tinkbox.door.problems import refusals_become_problems
 from tinkbox.door.refused_tokens import RefusedTokens
@@ -207,6 +210,7 @@ async def open_door(folder: Path) -> AsyncIterator[Door]:
             osie=lambda: [OSIE],
             server="http://172.30.0.1",
             registry="172.30.0.1",
+            authority=authority(),
             remarks_on_machine=box.remarks_on_machine,
             progress=box.running_progress.of,
         )
@@ -236,6 +240,13 @@ async def open_door(folder: Path) -> AsyncIterator[Door]:
             local=session,
             described=_described(),
         )
+
+
+@cache
+def authority() -> str:
+    """The certificate of a box's authority, in PEM."""
+    made = self_signed(new_key(), "provisioner", datetime(2026, 11, 30, tzinfo=UTC))
+    return made.certificate.public_bytes(Encoding.PEM).decode()
 
 
 @cache

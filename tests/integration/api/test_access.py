@@ -110,6 +110,7 @@ NEEDED = {
     ("GET", "/v1/system-images"): LOOK,
     ("POST", "/v1/images"): OPERATE,
     ("DELETE", "/v1/images"): OPERATE,
+    ("GET", "/v1/authority"): LOOK,
     ("GET", "/v1/osie"): LOOK,
     ("GET", "/v1/names/{key}"): LOOK,
     ("GET", "/v1/metadata/defaults"): LOOK,

@@ -14,6 +14,7 @@ from tinkbox.api.following import Followers
 from tinkbox.api.metrics import Answers
 from tinkbox.api.routes import (
     apply,
+    authority,
     breakpoints,
     discovered,
     doctor,
@@ -80,7 +81,7 @@ from tinkbox.wire.dhcp.other_server_config import ForeignLines
 class OperatorDoor:
     """Everything the operator door speaks to.
 
-    `server` and `registry` are how machines reach the node door; `osie` lists what was built;
+    `server` and `registry` are how machines reach the node door; `authority` is the certificate (PEM) that signs ours; `osie` lists what was built;
     `foreign` is what other DHCP servers have to be told, empty where they are told nothing;
     `answers` counts those of the node door (`door.request_counts`); `leases` lists the addresses of pools;
     `claimants` are hosts that answer for many addresses of pools; `followers` bounds what is followed at once;
@@ -124,6 +125,7 @@ class OperatorDoor:
     osie: Callable[[], Sequence[Mapping[str, Any]]]
     server: str
     registry: str
+    authority: str
     remarks_on_machine: RemarksOn
     progress: ProgressOf = no_progress
     firmware_traits: Callable[[Hardware], FirmwareTraits] = lambda _: FirmwareTraits()
@@ -187,6 +189,7 @@ class OperatorDoor:
             *images.routes(self.images),
             *names.routes(self.names, self.images),
             *osie.routes(self.osie),
+            *authority.routes(self.authority),
             *metadata.routes(self.ssh_keys),
             *events.routes(self.workflows, self.followers),
             *status.routes(self.overview, self.status_changes, self.limits, self.claimants, self.rounds),

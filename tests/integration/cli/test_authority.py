@@ -1,0 +1,44 @@
+"""The box's authority, from the operator's side."""
+
+import shutil
+import ssl
+import subprocess
+from itertools import takewhile
+from pathlib import Path
+from urllib.request import urlopen
+
+from tests.integration.cli.serving import PROGRAM, ROOT, clean_environment, configure, give_osie, run, serving
+from tinkbox.wire.authority import fingerprint
+
+
+def test_serve_tells_the_fingerprint_of_what_everybody_may_fetch(tmp_path: Path) -> None:
+    configuration = configure(tmp_path)
+    with serving(configuration), urlopen(f"http://127.0.0.1:{configuration.http_port}/authority.pem") as answer:
+        certificate = answer.read().decode()
+        assert answer.headers["Content-Type"] == "application/x-x509-ca-cert; charset=utf-8"
+    assert certificate == (configuration.data / "tls/authority.pem").read_text()
+    told = f"├─ authority       {fingerprint(ssl.PEM_cert_to_DER_cert(certificate))}\n"
+    starting = [*PROGRAM, "serve", "--config", str(configuration.path)]
+    with subprocess.Popen(starting, stdout=subprocess.PIPE, cwd=ROOT, env=clean_environment(), text=True) as process:
+        assert process.stdout is not None
+        assert told in takewhile(lambda line: not line.startswith("└─"), process.stdout)
+        process.terminate()
+
+
+def test_box_that_lost_its_authority_does_not_start_and_says_why(tmp_path: Path) -> None:
+    configuration = configure(tmp_path)
+    with serving(configuration):
+        pass
+    give_osie(configuration.data)
+    assert run("serve", "--config", str(configuration.path), "--check").status == 0
+    (configuration.data / "tls/authority.key").unlink()
+    lost = f"{configuration.data}/tls/authority.key is lost, the key of the authority"
+    failed = run("serve", "--config", str(configuration.path))
+    assert failed.status == 1
+    assert failed.err.startswith(f"tinkbox: {lost}")
+    checked = run("serve", "--config", str(configuration.path), "--check")
+    assert checked.status == 1
+    assert f"wrong: {lost}" in checked.out
+    shutil.rmtree(configuration.data / "tls")
+    with serving(configuration):
+        assert (configuration.data / "tls/authority.key").exists()

@@ -58,19 +58,19 @@ def to_client(headers: Iterable[tuple[str, str]], options: Sequence[str]) -> Hea
     return [(name, _fit(name, value)) for name, value in headers if name.lower() not in dropped]
 
 
-def origin(client: str, host: str, port: int, prefix: str) -> Headers:
-    """How a request reached us: from the address `client`, for `host` as the client wrote it, at our `port`.
+def origin(client: str, host: str, port: int, prefix: str, scheme: str) -> Headers:
+    """How a request reached us: from the address `client`, for `host` as the client wrote it, at our `port`, by `http` or `https`.
 
     `prefix` is what was taken off the path.
     """
-    told = [("X-Forwarded-For", client), ("X-Forwarded-Proto", "http"), ("X-Forwarded-Port", str(port))]
+    told = [("X-Forwarded-For", client), ("X-Forwarded-Proto", scheme), ("X-Forwarded-Port", str(port))]
     named = ""
     if host:
         told.append(("X-Forwarded-Host", host))
         named = f';host="{host}"'
     if prefix:
         told.append(("X-Forwarded-Prefix", prefix))
-    return [*told, ("X-Real-Ip", client), ("Forwarded", f"for={client}{named};proto=http")]
+    return [*told, ("X-Real-Ip", client), ("Forwarded", f"for={client}{named};proto={scheme}")]
 
 
 def tokens(values: Sequence[str]) -> frozenset[str]:

@@ -121,7 +121,7 @@ class Proxy:
             )
             named = request.headers.get(hdrs.HOST, "")
             headers += [(hdrs.HOST, named)] if named else []
-            headers += origin(client, named, _port(request), stripped)
+            headers += origin(client, named, _port(request), stripped, request.scheme)
             with self._room(request):
                 return await self._forwarder.forward(request, url, headers)
         except Unanswered as unanswered:

@@ -60,14 +60,14 @@ def test_what_could_not_be_passed_on_as_it_is_is_refused(name: str, value: str) 
 
 
 def test_where_a_request_came_from_is_told_in_every_usual_way() -> None:
-    assert dict(origin("10.0.0.5", "w1.example:8080", 8080, "/api")) == {
+    assert dict(origin("10.0.0.5", "w1.example:8080", 8080, "/api", "https")) == {
         "X-Forwarded-For": "10.0.0.5",
-        "X-Forwarded-Proto": "http",
+        "X-Forwarded-Proto": "https",
         "X-Forwarded-Host": "w1.example:8080",
         "X-Forwarded-Port": "8080",
         "X-Forwarded-Prefix": "/api",
         "X-Real-Ip": "10.0.0.5",
-        "Forwarded": 'for=10.0.0.5;host="w1.example:8080";proto=http',
+        "Forwarded": 'for=10.0.0.5;host="w1.example:8080";proto=https',
     }
-    assert {"X-Forwarded-Host", "X-Forwarded-Prefix"}.isdisjoint(dict(origin("10.0.0.5", "", 80, "")))
-    assert dict(origin("10.0.0.5", "", 80, ""))["Forwarded"] == "for=10.0.0.5;proto=http"
+    assert {"X-Forwarded-Host", "X-Forwarded-Prefix"}.isdisjoint(dict(origin("10.0.0.5", "", 80, "", "http")))
+    assert dict(origin("10.0.0.5", "", 80, "", "http"))["Forwarded"] == "for=10.0.0.5;proto=http"

@@ -28,7 +28,7 @@ from aiohttp.typedefs import Middleware
 from tinkbox import __version__
 from tinkbox.api import long_answers
 from tinkbox.api.access import bearer_only
-from tinkbox.api.tokens import examine_people
+from tinkbox.api.tokens import examine_tokens
 from tinkbox.appliance import BOOT_KEY, REGISTRY, STORE, Appliance, Part, room_on_disk, told_systems
 from tinkbox.boot.http.loaders import load_loaders
 from tinkbox.boot.network.neighbours import most_neighbours
@@ -55,6 +55,7 @@ from tinkbox.door.connections import (
 from tinkbox.door.encryption import Encryption, HandshakeTurns
 from tinkbox.door.last_room import keep_last_room
 from tinkbox.door.lasting import end_with_door
+from tinkbox.door.live_requests import end_with_token
 from tinkbox.door.local_socket import LocalSocket
 from tinkbox.door.open_files import raise_open_files, tell_used_up
 from tinkbox.door.other_door import leads_to_other_door
@@ -224,10 +225,12 @@ async def _run(
     appliance.open_files.begin()
     for problem in await appliance.load():
         say(f"wrong: {problem}")
+    for line in await appliance.take_in_tokens():
+        say(line)
     # Most of what stands by now stays to the end: to look through it for garbage stops everything for 60 ms and more.
     gc.collect()
     gc.freeze()
-    people, pulls, proven = appliance.people, appliance.image_routes(), ProvenHosts(time.monotonic)
+    pulls, proven = appliance.image_routes(), ProvenHosts(time.monotonic)
     async with (
         appliance.docker,
         appliance.proxy as proxy,
@@ -238,7 +241,7 @@ async def _run(
             sockets.operator,
             OPERATOR_CONNECTIONS,
             appliance.operator_routes(),
-            [bearer_only(people.bearer, appliance.refused_tokens, proven)],
+            [bearer_only(appliance.tokens.bearer, appliance.refused_tokens, proven)],
             known=proven.knows,
             in_need=True,
             encrypted_at=f"https://{settings.operator.listen}",
@@ -321,6 +324,7 @@ class _Doors:
             ledger=self._limits.of(ANSWER_BYTES), known=self._known, seconds=settings.limits.answer.total_seconds()
         )
         self._long_answers = long_answers.queue()
+        self._live_requests = appliance.live_requests
         self._pace = appliance.pace
         self._open_files = appliance.open_files
         self._rooms: dict[str, ConnectionRoom] = {}
@@ -347,6 +351,7 @@ class _Doors:
         application = web.Application(middlewares=[watch_heads, refusals_become_problems, *guards], client_max_size=0)
         add_routes(application, routes)
         end_with_door(application)
+        end_with_token(application, self._live_requests)
         tell_used_up(application, self._open_files)
         limit_bodies(application, self._bodies)
         limit_answers(application, self._answers)
@@ -692,7 +697,7 @@ async def check(settings: Settings, say: Say, file: Path, *, draft: bool = False
             partial(_operators, settings), partial(_refuse_small_disk, settings), partial(_refuse_full_disk, settings.data), partial(_with_real_folders, settings),
             partial(refuse_other_file_systems, settings.data / REGISTRY),
             partial(refuse_emptied_store, settings.data), partial(examine_store, settings.data / STORE),
-            partial(examine_people, settings.data, settings.operator.people),
+            partial(examine_tokens, settings.data, settings.operator.people),
             partial(stored_secret, settings.data / BOOT_KEY), partial(_examine_osie, settings.data, named, file, needed=not osie_follows),
             partial(told_systems, settings),
         ):  # fmt: skip

@@ -18,7 +18,7 @@ from aiohttp import web
 from tinkbox import __version__
 from tinkbox.api.following import Followers
 from tinkbox.api.routes import OperatorDoor
-from tinkbox.api.tokens import People, read_people
+from tinkbox.api.tokens import operators_token, retired_people, take_in_files
 from tinkbox.boot.dhcp.address_probe import Prober
 from tinkbox.boot.dhcp.boot_server import BootServer
 from tinkbox.boot.dhcp.joined_networks import JoinedNetworks
@@ -46,6 +46,7 @@ from tinkbox.certificates import Certificates
 from tinkbox.disk_room import free_in, inodes_in, mounted_at, size_in
 from tinkbox.door.connections import THIS_HOST
 from tinkbox.door.encryption import RefusedHandshakes
+from tinkbox.door.live_requests import LiveRequests
 from tinkbox.door.local_users import user_holder
 from tinkbox.door.open_files import OpenFiles
 from tinkbox.door.reading_pace import ReadingPace
@@ -59,6 +60,7 @@ from tinkbox.engine.engine import Engine, EngineSettings, Surroundings
 from tinkbox.engine.machines.addressing import OTHERS_ADDRESSES
 from tinkbox.engine.machines.boot_tickets import Seal
 from tinkbox.engine.metadata.installed_systems import Policy
+from tinkbox.engine.people.tokens import Tokens
 from tinkbox.engine.templates.binding import Names
 from tinkbox.engine.turns import Turns
 from tinkbox.hosting import Place
@@ -172,7 +174,9 @@ class Appliance:
         self._store = store
         self.refused_writes = refused_writes
         self._loaders = load_loaders()
-        self.people: People = read_people(settings.data, settings.operator.people)
+        self.tokens = Tokens(store, _now, _new_id, partial(secrets.token_hex, 24), operators_token(settings.data))
+        self.live_requests = LiveRequests(self.tokens.counts)
+        self.tokens.tell_ends(self.live_requests.end)
         self.limits = limits
         self.open_files = OpenFiles(_now)
         self._images = ImageStore(
@@ -188,7 +192,7 @@ class Appliance:
         self._lookup = ImageLookup(
             self._images, self._upstreams, lambda host: self._own_names.has(host), offline=settings.registry.offline
         )
-        self._pushers = Pushers(self.people, PushTokens(secrets.token_bytes(32), time.monotonic))
+        self._pushers = Pushers(self.tokens, PushTokens(secrets.token_bytes(32), time.monotonic))
         self.traffic = Traffic()
         self._handed_in = HandedIn(time.monotonic)
         self.refused_tokens = RefusedTokens()
@@ -266,6 +270,7 @@ class Appliance:
     async def load(self) -> list[str]:
         """Take over what is stored; returns what does not fit together any more.  Raises Unavailable when the store is."""
         wrong = await self.engine.load()
+        await self.tokens.load()
         await self.rounds.recall()  # so that nobody is told that all is well before the first round
         self._host = ServiceHost(
             self.docker,
@@ -275,6 +280,12 @@ class Appliance:
             room=self.limits.of(SERVICES),
         )
         return wrong
+
+    async def take_in_tokens(self) -> list[str]:
+        """Keep the tokens that earlier releases kept in files; returns what the operator has to know.  Raises Unavailable."""
+        named = self._settings.operator.people
+        said = await take_in_files(self._settings.data, named, self.tokens)
+        return [*said, *retired_people(named, self.tokens.known)]
 
     def parts(self) -> list[Part]:
         """Everything that is to run for as long as the appliance does."""
@@ -290,6 +301,7 @@ class Appliance:
             self._host_watch.run,
             self.rounds.run,
             self.rounds.listen,
+            self.tokens.run,
         ]
         rate_limit = RateLimit(self.engine.booting.knows, time.monotonic)
         transfers = TransferRoom(self._room(TFTP_TRANSFERS), time.monotonic)
@@ -377,6 +389,7 @@ class Appliance:
             exporting=self.engine.exporting,
             kept_documents=self.engine.kept_documents,
             workflow_plans=self.engine.workflow_plans,
+            tokens=self.tokens,
             rollouts=self.engine.rollouts,
             overview=self.engine.overview,
             status_changes=self.engine.status_changes,
@@ -466,6 +479,7 @@ class Appliance:
     async def save(self) -> None:
         """Save what waits to be saved in batches; raises Unavailable when that cannot be."""
         await self.engine.save()
+        await self.tokens.save()
 
     def _vital_sources(self) -> Sources:
         """What the appliance's measurements of itself are given."""

@@ -3,7 +3,7 @@
 import pwd
 import socket
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from functools import wraps
 from typing import Any, Final
@@ -13,6 +13,7 @@ from aiohttp.typedefs import Middleware
 
 from tinkbox.api.requests import refuse_unknown_names
 from tinkbox.door.bodies import holder_of
+from tinkbox.door.live_requests import note_token
 from tinkbox.door.problems import Handler
 from tinkbox.door.proven_hosts import ProvenHosts
 from tinkbox.door.refused_tokens import RefusedTokens
@@ -22,8 +23,14 @@ from tinkbox.model.errors import Denied, Forbidden
 TICKETED = "/v1/shells/{id}/attach"
 TICKET: Final = "ticket"
 _NEEDED: Final = "needed"
+_KEEPS: Final = "keeps_to_scope"
+# Raises for what is outside of the scope of who asks, before the route is asked.
+ScopeCheck = Callable[[web.Request, Caller], Awaitable[None]]
 # Where a client takes its token from, only the client knows.
-_TOKENS: Final = "The operator's is in DATA/operator.token on the appliance, a person's in DATA/people/NAME.token"
+_TOKENS: Final = (
+    "The operator's is in DATA/operator.token on the appliance. There `tinkbox token list` shows all others, and "
+    "`tinkbox token create NAME --right look` makes one"
+)
 _CALLER = web.RequestKey("caller", Caller)
 _UCRED = struct.Struct("3i")  # unix(7), SO_PEERCRED: pid, uid, gid
 
@@ -53,13 +60,14 @@ def bearer_only(
         shown = token.strip() if scheme.lower() == "bearer" else ""
         known = bearer(shown)
         if known is not None:
+            note_token(request, known.token)
             request[_CALLER] = known
             if proven is not None:
                 proven.note(holder_of(request))
         elif shown:
             refused.note(holder_of(request), "operator door")
             raise Denied(
-                f"the token is not known here. {_TOKENS}. To make a new one, delete its file and restart tinkbox there"
+                f"the token is not known here: it is another appliance's, was revoked, or has expired. {_TOKENS}"
             )
         elif not _has_ticket(request):
             raise Denied(f"a token is needed. {_TOKENS}")
@@ -115,12 +123,29 @@ def needing(right: Right, *routes: web.RouteDef) -> list[web.RouteDef]:
     return [web.RouteDef(each.method, each.path, _guarded(each.handler, right), each.kwargs) for each in routes]
 
 
+def keeping_to_scope(check: ScopeCheck, *routes: web.RouteDef) -> list[web.RouteDef]:
+    """The same routes, which keep to the scope of who asks: `check` raises for what is outside of it.
+
+    A route without this refuses whoever has a scope.
+    """
+    return [web.RouteDef(each.method, each.path, _keeping(each.handler, check), each.kwargs) for each in routes]
+
+
+async def by_itself(_: web.Request, __: Caller) -> None:
+    """The check of a route that keeps to a scope by itself, or tells of no machine."""
+
+
+def keeps_to_scope(handler: object) -> bool:
+    """Whether a route answers those who have a scope."""
+    return hasattr(handler, _KEEPS)
+
+
 FOR_A_LOOK: Final = f", or, for what changes nothing, to {Right.LOOK}"
 
 
-def needing_either(*routes: web.RouteDef) -> list[web.RouteDef]:
-    """The same routes for those who may look or operate: what is asked decides, as `require_for` says."""
-    return [web.RouteDef(each.method, each.path, _for_either(each.handler), each.kwargs) for each in routes]
+def needing_either(*routes: web.RouteDef, right: Right = Right.OPERATE) -> list[web.RouteDef]:
+    """The same routes for those who may look or have the right to change: what is asked decides, as `require_for` says."""
+    return [web.RouteDef(each.method, each.path, _for_either(each.handler, right), each.kwargs) for each in routes]
 
 
 def ticketed(*routes: web.RouteDef) -> list[web.RouteDef]:
@@ -128,14 +153,14 @@ def ticketed(*routes: web.RouteDef) -> list[web.RouteDef]:
     return [web.RouteDef(each.method, each.path, _for_whom_it_lets(each.handler), each.kwargs) for each in routes]
 
 
-def require_for(request: web.Request, *, changes: bool) -> Caller:
-    """The caller, who may operate, or look where nothing is changed; raises Denied or Forbidden.
+def require_for(request: web.Request, *, changes: bool, right: Right = Right.OPERATE) -> Caller:
+    """The caller, who has the right to change, or may look where nothing is changed; raises Denied or Forbidden.
 
     Who may operate learns by trying no more than by doing, so answers have no documents.
     """
     known = caller(request)
     if changes or Right.LOOK not in known.rights:
-        known.require(Right.OPERATE, instead="" if changes else FOR_A_LOOK)
+        known.require(right, instead="" if changes else FOR_A_LOOK)
     return known
 
 
@@ -166,22 +191,46 @@ def alternatives(handler: object) -> Sequence[Right]:
     return found.rights if isinstance(found, _Needed) else ()
 
 
-def _for_either(handler: Any) -> Handler:
+def _for_either(handler: Any, right: Right) -> Handler:
     @wraps(handler)
     async def guarded(request: web.Request) -> web.StreamResponse:
-        require_for(request, changes=False)
+        await _refuse_beyond_scope(request, require_for(request, changes=False, right=right), handler)
         await refuse_unknown_names(request)
         response: web.StreamResponse = await handler(request)
         return response
 
-    words = f"{Right.OPERATE}, or {Right.LOOK} with `dry_run`"
-    return _marked(guarded, _Needed(words, (Right.OPERATE, Right.LOOK)))
+    words = f"{right}, or {Right.LOOK} with `dry_run`"
+    return _marked(guarded, _Needed(words, (right, Right.LOOK)))
+
+
+def _keeping(handler: Any, check: ScopeCheck) -> Handler:
+    @wraps(handler)
+    async def keeping(request: web.Request) -> web.StreamResponse:
+        response: web.StreamResponse = await handler(request)
+        return response
+
+    setattr(keeping, _KEEPS, check)
+    return keeping
+
+
+async def _refuse_beyond_scope(request: web.Request, person: Caller, handler: object) -> None:
+    if person.scope is None:
+        return
+    check: ScopeCheck | None = getattr(handler, _KEEPS, None)
+    if check is None:
+        resource = request.match_info.route.resource
+        what = f"{request.method} {resource.canonical if resource is not None else request.path}"
+        raise Forbidden(
+            f"{person.name} has the scope {person.scope}, and {what} is about more than the machines with these labels: a "
+            "token without a scope may ask for it, `tinkbox token create NAME --right …` without -l makes one"
+        )
+    await check(request, person)
 
 
 def _guarded(handler: Any, right: Right) -> Handler:
     @wraps(handler)
     async def guarded(request: web.Request) -> web.StreamResponse:
-        require(request, right)
+        await _refuse_beyond_scope(request, require(request, right), handler)
         await refuse_unknown_names(request)
         response: web.StreamResponse = await handler(request)
         return response

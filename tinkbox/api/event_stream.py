@@ -8,6 +8,7 @@ from typing import Final
 from aiohttp import web
 
 from tinkbox.door.lasting import lasting
+from tinkbox.model.errors import Denied
 
 LOOK_EVERY = 5.0
 KEEP_ALIVE = b": still here\n\n"
@@ -23,11 +24,23 @@ async def streamed(
     response = web.StreamResponse(headers={"Content-Type": content_type, **_AS_IT_COMES, **headers})
     await response.prepare(request)
     with suppress(ConnectionResetError):
-        with lasting(request):
-            async for chunk in chunks:
-                await response.write(chunk)
+        try:
+            with lasting(request):
+                async for chunk in chunks:
+                    await response.write(chunk)
+        except Denied as refusal:
+            await _cut_off(request, response, refusal)
+            return response
         await response.write_eof()
     return response
+
+
+async def _cut_off(request: web.Request, response: web.StreamResponse, refusal: Denied) -> None:
+    """Say why in an event, and close the connection: no other kind of answer has a place for it, but none is taken for whole."""
+    if response.content_type == EVENT_STREAM:
+        await response.write(f"event: denied\ndata: {json.dumps({'detail': str(refusal)})}\n\n".encode())
+    if request.transport is not None:
+        request.transport.close()
 
 
 def sent(identity: str, kind: str = "", document: object = None) -> bytes:

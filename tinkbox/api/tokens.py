@@ -1,64 +1,98 @@
-"""The tokens of the operator door: the operator's, and one for each person that the configuration names."""
+"""Tokens in files of the data folder: the operator's own, and those that earlier releases made for `operator.people`."""
 
 import hmac
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Final, Protocol
 
-from tinkbox.model.access import Caller, Right, operator
+from tinkbox.model.access import Right
 from tinkbox.model.errors import Unavailable
 from tinkbox.private_files import kept_secret, stored_secret
 
-
-class People:
-    """Who bears which token."""
-
-    def __init__(self, tokens: Mapping[str, Caller]) -> None:
-        self._tokens = {token.encode(): person for token, person in tokens.items()}
-
-    def bearer(self, token: str) -> Caller | None:
-        """Whose token this is; it takes the same time whatever it is given."""
-        given, found = token.encode(errors="replace"), None
-        for known, person in self._tokens.items():
-            found = person if hmac.compare_digest(given, known) else found
-        return found
-
-    def named(self, name: str) -> Caller | None:
-        """Who has this name."""
-        return next((person for person in self._tokens.values() if person.name == name), None)
+OPERATORS: Final = "operator.token"
+PEOPLE: Final = "people"
+_CONFIGURED: Final = "operator.people"
 
 
-def read_people(data: Path, named: Mapping[str, frozenset[Right]]) -> People:
-    """Everybody's tokens from the data directory; what is missing is made, readable by its owner only.
+class Kept(Protocol):
+    """Where tokens are kept now.
 
-    The tokens of people who are named no more are deleted, so that none of them works again when their name does.
-    Raises Unavailable when one is no secret, or is that of two.
+    A Protocol so that this is tested without a store.
     """
-    folder = data / "people"
-    folder.mkdir(exist_ok=True, mode=0o700)
-    for path in folder.glob("*.token"):
+
+    async def take_in(self, name: str, rights: frozenset[Right], text: str, by: str) -> bool: ...
+
+
+def operators_token(data: Path) -> str:
+    """The operator's own token; it is made where there is none, readable by its owner only.  Raises Unavailable for no secret."""
+    return kept_secret(data / OPERATORS)
+
+
+def examine_tokens(data: Path, named: Mapping[str, frozenset[Right]]) -> None:
+    """Raise what the start would raise; change nothing."""
+    own = stored_secret(data / OPERATORS)
+    for name in named:
+        _refuse_operators(data, name, stored_secret(_file(data, name)), own)
+
+
+async def take_in_files(data: Path, named: Mapping[str, frozenset[Right]], kept: Kept) -> list[str]:
+    """Keep the tokens of people that the configuration names as what `tinkbox token` shows, each once, and delete their files.
+
+    Who could operate could push.  Returns what the operator has to know.  The files of people who are named no more are
+    deleted, and their tokens end.  Raises Unavailable where a file is no secret, has the operator's token, or cannot be
+    deleted.
+    """
+    own = stored_secret(data / OPERATORS)
+    for path in sorted((data / PEOPLE).glob("*.token")):
         if path.stem not in named:
             path.unlink()
-    return People(_tokens(data, named, kept_secret))
+    taken, without = list[str](), list[str]()
+    for name, rights in named.items():
+        path = _file(data, name)
+        token = stored_secret(path)
+        if not token:
+            continue
+        _refuse_operators(data, name, token, own)
+        if await kept.take_in(name, rights | ({Right.PUSH} if Right.OPERATE in rights else set()), token, _CONFIGURED):
+            path.unlink()
+            taken.append(name)
+        else:
+            without.append(name)
+    said = list[str]()
+    if taken:
+        said.append(
+            f"the tokens of {', '.join(taken)} go on working: `tinkbox token list` shows them, `tinkbox token revoke NAME` ends "
+            f"one, and their files in {data / PEOPLE} are deleted"
+        )
+    said += (
+        f"warning: {_file(data, name)} counts no more, for there is another token {name}: delete the file, or type "
+        f"`tinkbox token revoke {name}` and restart tinkbox to have it count"
+        for name in without
+    )
+    return said
 
 
-def examine_people(data: Path, named: Mapping[str, frozenset[Right]]) -> None:
-    """Raise what `read_people` would raise; change nothing."""
-    _tokens(data, named, stored_secret)
-
-
-def _tokens(
-    data: Path, named: Mapping[str, frozenset[Right]], secret_in: Callable[[Path], str]
-) -> Mapping[str, Caller]:
-    """Who bears which token; those that are not there are left out."""
-    bearers = {data / "operator.token": operator()}
-    bearers |= {data / "people" / f"{name}.token": Caller(name=name, rights=rights) for name, rights in named.items()}
-    tokens: dict[str, Caller] = {}
-    for path, caller in bearers.items():
-        token = secret_in(path)
-        if token in tokens:
-            raise Unavailable(
-                f"{path} holds the token of {tokens[token].name}: delete it, and the next start makes one"
+def retired_people(named: Mapping[str, frozenset[Right]], is_known: Callable[[str], bool]) -> list[str]:
+    """What there is to say of `operator.people` in the configuration, where `is_known` tells which names tokens have."""
+    if not named:
+        return []
+    way = "`tinkbox token` makes, lists and revokes tokens while tinkbox runs"
+    said = [f"warning: {_CONFIGURED} does nothing any more: take it out of tinkbox.yaml. {way}"]
+    for name, rights in named.items():
+        if not is_known(name):
+            words = " ".join(f"--right {each}" for each in Right if each in rights)
+            said.append(
+                f"warning: {name} of {_CONFIGURED} has no token: `tinkbox token create {name} {words} --expires never`"
             )
-        if token:
-            tokens[token] = caller
-    return tokens
+    return said
+
+
+def _file(data: Path, name: str) -> Path:
+    return data / PEOPLE / f"{name}.token"
+
+
+def _refuse_operators(data: Path, name: str, token: str, own: str) -> None:
+    if token and hmac.compare_digest(token.encode(errors="replace"), own.encode(errors="replace")):
+        raise Unavailable(
+            f"{_file(data, name)} holds the token of operator: delete it, and make one with `tinkbox token create {name}`"
+        )

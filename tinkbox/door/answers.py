@@ -14,6 +14,7 @@ from typing import Final
 from aiohttp import web
 
 from tinkbox.door.bodies import holder_of
+from tinkbox.door.live_requests import while_token_counts
 from tinkbox.door.problems import Handler
 from tinkbox.model.errors import Refusal, TooLarge, TooMany
 from tinkbox.model.limits import ANSWER_BYTES, Ledger
@@ -62,7 +63,8 @@ async def in_pieces(
         if request.method != "HEAD":
             async for piece in pieces:
                 async with asyncio.timeout(seconds):
-                    await answer.write(piece)
+                    with while_token_counts(request):
+                        await answer.write(piece)
         async with asyncio.timeout(seconds):
             await answer.write_eof()
     except (TimeoutError, Refusal) as error:

@@ -11,6 +11,7 @@ from typing import Final
 from aiohttp import web
 
 from tinkbox.door.connections import THIS_HOST
+from tinkbox.door.live_requests import while_token_counts
 from tinkbox.door.problems import Handler
 from tinkbox.model.errors import Invalid, TooLarge, TooMany
 from tinkbox.model.limits import Ledger
@@ -84,7 +85,11 @@ def _pages(size: int) -> mmap.mmap:
 
 
 async def chunks_of(request: web.Request) -> AsyncIterator[bytes]:
-    """The body as it comes.  Raises HTTPRequestTimeout when it stands still or is too slow, Invalid when it is no body."""
+    """The body as it comes.
+
+    Raises HTTPRequestTimeout when it stands still or is too slow, Invalid when it is no body, and Denied as soon as the token of
+    the request counts no more.
+    """
     content = request.content
     # Most come with their head.
     if content.is_eof():
@@ -98,7 +103,8 @@ async def chunks_of(request: web.Request) -> AsyncIterator[bytes]:
         since = clock()
         try:
             async with asyncio.timeout(left if left < math.inf else None):
-                chunk = await content.readany()
+                with while_token_counts(request):
+                    chunk = await content.readany()
         except TimeoutError:
             slow = f"came slower than {SLOWEST >> 10} KiB a second" if left < patience else "stood still"
             raise web.HTTPRequestTimeout(text=f"the body {slow} for {patience:.0f} s") from None

@@ -9,7 +9,7 @@ from tinkbox.client.keep_alive import keep_alive
 from tinkbox.door.connections import limit_silence
 from tinkbox.door.lasting import lasting
 from tinkbox.engine.shells.frame_queue import CutOff
-from tinkbox.model.errors import Invalid, Refusal
+from tinkbox.model.errors import Denied, Invalid, Refusal
 from tinkbox.wire.messages.shell import MAX_FRAME, Frame, decode, encode
 
 HEARTBEAT = 15.0
@@ -38,8 +38,13 @@ class _Over(Exception):
 async def carry(request: web.Request, side: Side) -> web.WebSocketResponse:
     """Answer a request with a WebSocket, until either side ends."""
     carrier = _Carrier(request, side)
-    with lasting(request):
-        await carrier.run()
+    try:
+        with lasting(request):
+            await carrier.run()
+    except Denied as refusal:
+        if not carrier.socket.prepared:
+            raise
+        await carrier.hang_up(WSCloseCode.POLICY_VIOLATION, refusal)
     return carrier.socket
 
 
@@ -77,7 +82,10 @@ class _Carrier:
         except* Refusal as refused:
             (refusal,) = refused.exceptions[:1]
             code = WSCloseCode.PROTOCOL_ERROR if isinstance(refusal, Invalid) else WSCloseCode.INTERNAL_ERROR
-            await self.socket.close(code=code, message=str(refusal).encode()[:_REASON])
+            await self.hang_up(code, refusal)
+
+    async def hang_up(self, code: WSCloseCode, refusal: Exception) -> None:
+        await self.socket.close(code=code, message=str(refusal).encode()[:_REASON])
 
     async def _outwards(self) -> NoReturn:
         while (frame := await self._side.next_frame()) is not None:

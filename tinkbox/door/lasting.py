@@ -2,10 +2,12 @@
 
 import asyncio
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any, Final
 
 from aiohttp import web
+
+from tinkbox.door.live_requests import while_token_counts
 
 
 class _Lasting:
@@ -44,10 +46,7 @@ def end_with_door(application: web.Application) -> None:
 
 @contextmanager
 def lasting(request: web.Request) -> Iterator[None]:
-    """What is done within may take as long as its client likes, and ends with the door."""
+    """What is done within may take as long as its client likes, and ends with the door, or with Denied when its token does."""
     of_door = request.app.get(_LASTING)
-    if of_door is None:
-        yield
-        return
-    with of_door.noted():
+    with of_door.noted() if of_door is not None else nullcontext(), while_token_counts(request):
         yield

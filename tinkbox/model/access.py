@@ -44,13 +44,15 @@ class Means(StrEnum):
 class Caller:
     """Whose request it is: a name for the records, and their rights, all of them for OPERATOR.
 
-    What they do and see is about the machines with the labels of `scope` alone; None: about everything.
+    What they do and see is about the machines with the labels of `scope` alone; None: about everything.  `token` is the id
+    of the token that they showed, empty for the operator's own and over the unix socket.
     """
 
     name: str
     rights: frozenset[Right]
     means: Means = Means.TOKEN
     scope: Selector | None = None
+    token: str = ""
 
     def describe(self) -> str:
         """Name and rights for a message."""
@@ -62,7 +64,7 @@ class Caller:
         if right not in self.rights:
             raise Forbidden(
                 f"{self.describe()} lacks the right to {right}{instead}: "
-                "whoever runs the appliance gives it, under operator.people in tinkbox.yaml"
+                f"who may {Right.ADMIN} makes a token that has it, `tinkbox token create NAME --right {right}`"
             )
 
 

@@ -35,7 +35,7 @@ class WorkflowListing:
     One that is RUNNING and held at a breakpoint, where it waits for a verdict, is HELD as well.
     `selector` is of their labels, and of those of their machines for keys that they do not have themselves.
     `since` is the earliest time of creation, `limit` how many are listed, 0: all.  `machines` are the ids of all machines as
-    `order` by machine has them.
+    `order` by machine has them.  `within` are the ids of machines beyond which no workflow that is listed has work, None: any.
     """
 
     states: tuple[State, ...] = ()
@@ -45,4 +45,5 @@ class WorkflowListing:
     since: datetime | None = None
     order: Order = Order("created_at")
     machines: Sequence[str] = ()
+    within: Sequence[str] | None = None
     limit: int = 0

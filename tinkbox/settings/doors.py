@@ -7,13 +7,13 @@ from typing import Any
 
 from tinkbox.model.access import OPERATOR, Right
 from tinkbox.model.errors import Invalid, Problem
+from tinkbox.model.tokens import NAME
 from tinkbox.settings import readers
 from tinkbox.settings.declaring import reader, setting
 
 GROUP, NO_GROUP = "tinkbox", "off"
 HTTPS_PORT = 443
 _GROUP = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,31}")
-_PERSON = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,63}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ def rights_by_name(value: Any, _: Mapping[str, frozenset[Right]]) -> Mapping[str
         raise Invalid(f"expected names with rights, such as {{anna: [look, attach]}}, not {value!r}")
     problems: list[Problem] = []
     for person, rights in value.items():
-        if not isinstance(person, str) or not _PERSON.fullmatch(person) or person == OPERATOR:
+        if not isinstance(person, str) or not NAME.fullmatch(person) or person == OPERATOR:
             text = "a name is letters, digits and . _ @ - in between, and not operator"
             problems.append(Problem(key=str(person), text=text))
         elif not isinstance(rights, list) or not rights or not all(each in list(Right) for each in rights):
@@ -83,7 +83,8 @@ class Operator:
     people: Mapping[str, frozenset[Right]] = setting(
         {},
         rights_by_name,
-        "people with a token of their own (`people/NAME.token` in the data folder), and their rights",
+        "does nothing any more: `tinkbox token` makes, lists and revokes tokens. The start takes over the tokens that an earlier "
+        "release made for these people",
     )
 
 

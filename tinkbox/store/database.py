@@ -70,6 +70,7 @@ from tinkbox.store.sqlite_errors import (
 from tinkbox.store.syslog import SyslogTable
 from tinkbox.store.templates import TemplateTable
 from tinkbox.store.threads import Asked, ConnectionThread, Kind
+from tinkbox.store.tokens import TokenTable
 from tinkbox.store.workflow_names import WorkflowNameTable
 from tinkbox.store.workflows import WorkflowTable
 
@@ -118,6 +119,7 @@ class Tables:
     declarations: DeclarationTable
     kept_documents: KeptDocumentTable
     conditions: ConditionTable
+    tokens: TokenTable
 
     @classmethod
     def on(cls, connection: sqlite3.Connection) -> Self:
@@ -155,6 +157,7 @@ class Tables:
             DeclarationTable(connection),
             KeptDocumentTable(connection),
             ConditionTable(connection),
+            TokenTable(connection),
         )
 
 

@@ -79,6 +79,12 @@ def _conditions(wanted: WorkflowListing) -> Iterator[tuple[str, list[Any]]]:
             "id IN (SELECT workflow_id FROM action WHERE worker = ? UNION SELECT workflow_id FROM service WHERE host = ?)",
             [wanted.machine, wanted.machine],
         )
+    if wanted.within is not None:
+        within = json.dumps(list(wanted.within))
+        yield "id IN (SELECT workflow_id FROM action WHERE worker IN (SELECT value FROM json_each(?)))", [within]
+        yield "id NOT IN (SELECT workflow_id FROM action WHERE worker NOT IN (SELECT value FROM json_each(?)))", [within]
+        hosted = "host IN (SELECT id FROM hardware) AND host NOT IN (SELECT value FROM json_each(?))"
+        yield f"id NOT IN (SELECT workflow_id FROM service WHERE {hosted})", [within]  # noqa: S608  our own words
     if wanted.template is not None:
         yield of_template(wanted.template)
     if wanted.since is not None:

@@ -3,6 +3,7 @@
 import hashlib
 import io
 import json
+import secrets
 import socket
 import tarfile
 import time
@@ -15,6 +16,7 @@ from functools import cache, partial
 from ipaddress import IPv4Address
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import aiohttp
 from aiohttp import web
@@ -24,6 +26,7 @@ from cryptography.hazmat.primitives.serialization import Encoding
 from tests.integration.api.described import Described
 from tests.integration.engine.appliance import Appliance, appliance
 from tests.integration.engine.held import Hub
+from tests.people import People
 from tests.unit.api.routes.test_routes import table
 from tests.unit.engine.presences import presence_where
 from tinkbox.api.access import bearer_only
@@ -31,8 +34,8 @@ from tinkbox.api.following import Followers
 from tinkbox.api.long_answers import queue, take_turns
 from tinkbox.api.openapi import description
 from tinkbox.api.routes import OperatorDoor
-from tinkbox.api.tokens import People
 from tinkbox.certificates.issuing import new_key, self_signed
+from tinkbox.door.live_requests import LiveRequests, end_with_token
 from tinkbox.door.paths import add_routes
 from tinkbox.door.problems import refusals_become_problems
 from tinkbox.door.refused_tokens import RefusedTokens
@@ -40,6 +43,7 @@ from tinkbox.engine.doctor.case import OsieSize
 from tinkbox.engine.doctor.examiner import Examiner, Premises
 from tinkbox.engine.doctor.rounds import Rounds
 from tinkbox.engine.machines.boot_history import Seen
+from tinkbox.engine.people.tokens import Tokens
 from tinkbox.engine.shells.shells import Shells
 from tinkbox.engine.turns import Queue, Turns
 from tinkbox.engine.views.metrics import Meter
@@ -49,16 +53,20 @@ from tinkbox.model.access import Caller, Right, operator
 from tinkbox.model.diagnosis import Diagnosis, Heard
 from tinkbox.model.firmware_traits import FirmwareTraits
 from tinkbox.model.inventory import Inventory
+from tinkbox.model.labels import parse_selector
 from tinkbox.model.leases import Lease
 from tinkbox.model.limits import DECLARED, EXAMINATIONS, STREAMS, Ledger, Limits
 from tinkbox.model.vitals import Vitals
 from tinkbox.registry.storage import ImageStore
 
 TOKEN = "the-operators-token"
+SCOPE = parse_selector("rack=r1")
 PEOPLE = People(
     {
         TOKEN: operator(),
         **{f"{right}-token": Caller(name=f"who-may-{right}", rights=frozenset({right})) for right in Right},
+        # Every right, and a scope.
+        "rack-token": Caller(name="of-rack-r1", rights=frozenset(Right), scope=SCOPE),
     }
 )
 # Letters of an answer: to look into more of them takes seconds.
@@ -85,6 +93,7 @@ class Door:
     examinations: Ledger
     found: list[Diagnosis]
     rounds: Rounds
+    tokens: Tokens
     url: str
     path: str
     local: aiohttp.ClientSession
@@ -174,6 +183,10 @@ async def open_door(folder: Path) -> AsyncIterator[Door]:
             box.clock,
             asked=lambda: doctor.has_asked,
         )
+        tokens = Tokens(
+            box.store, box.clock, lambda: str(uuid4()), partial(secrets.token_hex, 24), own="the-token-in-the-file"
+        )
+        await tokens.load()
         operator = OperatorDoor(
             machines=box.machines,
             additions=box.additions,
@@ -194,6 +207,7 @@ async def open_door(folder: Path) -> AsyncIterator[Door]:
             exporting=box.exporting,
             kept_documents=box.kept_documents,
             workflow_plans=box.workflow_plans,
+            tokens=tokens,
             rollouts=box.rollouts,
             overview=box.overview,
             status_changes=box.status_changes,
@@ -214,12 +228,18 @@ async def open_door(folder: Path) -> AsyncIterator[Door]:
             remarks_on_machine=box.remarks_on_machine,
             progress=box.running_progress.of,
         )
+        live = LiveRequests(lambda token: PEOPLE.counts(token) or tokens.counts(token))
+        tokens.tell_ends(live.end)
         tcp = socket.create_server(("127.0.0.1", 0))
         long_answers = queue()
-        await _serve(stack, operator, [bearer_only(PEOPLE.bearer, RefusedTokens())], tcp, long_answers)
+
+        def bearer(text: str) -> Caller | None:
+            return PEOPLE.bearer(text) or tokens.bearer(text)
+
+        await _serve(stack, operator, [bearer_only(bearer, RefusedTokens())], tcp, long_answers, live)
         local = socket.socket(socket.AF_UNIX)
         local.bind(str(folder / "operator.sock"))
-        await _serve(stack, operator, [], local, long_answers)
+        await _serve(stack, operator, [], local, long_answers, live)
         connector = aiohttp.UnixConnector(str(folder / "operator.sock"))
         session = await stack.enter_async_context(aiohttp.ClientSession(connector=connector))
         url = f"http://127.0.0.1:{tcp.getsockname()[1]}"
@@ -235,6 +255,7 @@ async def open_door(folder: Path) -> AsyncIterator[Door]:
             images=images,
             answers=answers,
             lent=lent,
+            tokens=tokens,
             url=url,
             path=str(folder / "operator.sock"),
             local=session,
@@ -260,10 +281,12 @@ async def _serve(
     guards: Sequence[Middleware],
     listening: socket.socket,
     long_answers: Queue,
+    live: LiveRequests,
 ) -> None:
     application = web.Application(middlewares=[refusals_become_problems, *guards], client_max_size=0)
     add_routes(application, operator.routes())
     take_turns(application, long_answers)
+    end_with_token(application, live)
     runner = web.AppRunner(application, access_log=None, shutdown_timeout=0.05)
     await runner.setup()
     stack.push_async_callback(runner.cleanup)

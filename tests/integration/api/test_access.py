@@ -18,7 +18,7 @@ from tinkbox.door.problems import refusals_become_problems
 from tinkbox.door.refused_tokens import RefusedTokens
 from tinkbox.model.access import Right
 
-LOOK, OPERATE, ATTACH = Right.LOOK, Right.OPERATE, Right.ATTACH
+LOOK, OPERATE, ATTACH, PUSH, ADMIN = Right.LOOK, Right.OPERATE, Right.ATTACH, Right.PUSH, Right.ADMIN
 # What each route needs: whoever adds one decides it here as well, and on purpose.
 NEEDED = {
     ("GET", "/healthz"): LOOK,
@@ -104,18 +104,60 @@ NEEDED = {
     ("GET", "/v1/images/descriptor"): LOOK,
     ("GET", "/v1/images/referrers"): LOOK,
     ("GET", "/v1/images/blobs/{key}"): LOOK,
-    ("POST", "/v1/images/absent"): OPERATE,
+    ("POST", "/v1/images/absent"): PUSH,
     ("GET", "/v1/images/room"): LOOK,
-    ("POST", "/v1/images/gc"): OPERATE,
+    ("POST", "/v1/images/gc"): PUSH,
     ("GET", "/v1/system-images"): LOOK,
-    ("POST", "/v1/images"): OPERATE,
-    ("DELETE", "/v1/images"): OPERATE,
+    ("POST", "/v1/images"): PUSH,
+    ("DELETE", "/v1/images"): PUSH,
     ("GET", "/v1/authority"): LOOK,
     ("GET", "/v1/osie"): LOOK,
     ("GET", "/v1/names/{key}"): LOOK,
     ("GET", "/v1/metadata/defaults"): LOOK,
     ("GET", "/v1/services"): LOOK,
     ("GET", "/v1/services/logs"): LOOK,
+    ("GET", "/v1/tokens"): ADMIN,
+    ("POST", "/v1/tokens"): ADMIN,
+    ("DELETE", "/v1/tokens/{key}"): ADMIN,
+}
+# What answers those who have a scope, of its machines alone; all else refuses them: whoever adds a route decides it.
+SCOPED = {
+    ("GET", "/v1/hardware"),
+    ("GET", "/v1/hardware/{key}"),
+    ("GET", "/v1/hardware/{key}/workflows"),
+    ("GET", "/v1/hardware/{key}/credential"),
+    ("POST", "/v1/hardware/{key}/credential"),
+    ("PUT", "/v1/hardware/{key}/tpm"),
+    ("DELETE", "/v1/hardware/{key}/tpm"),
+    ("GET", "/v1/hardware/{key}/timeline"),
+    ("GET", "/v1/hardware/{key}/notes"),
+    ("POST", "/v1/hardware/{key}/notes"),
+    ("DELETE", "/v1/hardware/{key}/notes/{id}"),
+    ("PATCH", "/v1/hardware/{key}/labels"),
+    ("GET", "/v1/template-catalogue"),
+    ("GET", "/v1/templates"),
+    ("GET", "/v1/templates/{key}"),
+    ("GET", "/v1/workflows"),
+    ("POST", "/v1/workflows"),
+    ("GET", "/v1/workflows/{key}"),
+    ("DELETE", "/v1/workflows/{key}"),
+    ("POST", "/v1/workflows/{key}/cancel"),
+    ("POST", "/v1/workflows/{key}/retry"),
+    ("PATCH", "/v1/workflows/{key}/labels"),
+    ("GET", "/v1/workflows/{key}/state"),
+    ("GET", "/v1/workflows/{key}/events"),
+    ("GET", "/v1/workflows/{key}/logs"),
+    ("GET", "/v1/workflows/{key}/data"),
+    ("GET", "/v1/workflows/{key}/data/versions"),
+    ("GET", "/v1/breakpoints"),
+    ("GET", "/v1/workflows/{key}/breakpoints"),
+    ("POST", "/v1/workflows/{key}/breakpoints/arm"),
+    ("POST", "/v1/workflows/{key}/breakpoints/clear"),
+    ("POST", "/v1/workflows/{key}/breakpoints/verdict"),
+    ("POST", "/v1/workflows/{key}/breakpoints/extend"),
+    ("GET", "/v1/workflows/{key}/shells"),
+    ("POST", "/v1/workflows/{key}/shells"),
+    ("GET", "/v1/shells/{id}/recording"),
 }
 
 # What changes nothing with `dry_run`, and needs no more than LOOK then.
@@ -160,10 +202,13 @@ async def test_a_wrong_token_is_told_apart_from_none(door: Door) -> None:
         ):
             return str((await response.json(content_type=None))["detail"])
 
-    places = "The operator's is in DATA/operator.token on the appliance, a person's in DATA/people/NAME.token"
+    places = (
+        "The operator's is in DATA/operator.token on the appliance. There `tinkbox token list` shows all others, and "
+        "`tinkbox token create NAME --right look` makes one"
+    )
     assert await told({}) == f"a token is needed. {places}"
     assert await told({"Authorization": "Bearer wrong"}) == (
-        f"the token is not known here. {places}. To make a new one, delete its file and restart tinkbox there"
+        f"the token is not known here: it is another appliance's, was revoked, or has expired. {places}"
     )
 
 
@@ -227,7 +272,28 @@ async def test_a_route_answers_those_who_have_its_right_and_nobody_else(door: Do
             assert (response.status, response.content_type) == (403, "application/problem+json"), right
             problem = await response.json(content_type=None)
         assert problem["type"] == "/problems/forbidden"
-        assert f"who-may-{right} ({right}) lacks the right to {NEEDED[method, path]}" in problem["detail"]
+        needed = NEEDED[method, path]
+        assert f"who-may-{right} ({right}) lacks the right to {needed}" in problem["detail"]
+        assert f"`tinkbox token create NAME --right {needed}`" in problem["detail"]
+
+
+@pytest.mark.parametrize(("method", "path"), NEEDED)
+async def test_a_token_with_a_scope_is_refused_where_a_route_does_not_keep_to_it(
+    door: Door, method: str, path: str
+) -> None:
+    await door.done("POST", "/v1/hardware", hardware(1))
+    url = door.url + path.replace("{key}", "machine-1").replace("{id}", "nothing")
+    async with (
+        aiohttp.ClientSession(headers={"Authorization": "Bearer rack-token"}) as session,
+        session.request(method, url, json={} if (method, path) in REHEARSED else None) as response,
+    ):
+        if (method, path) in SCOPED:
+            assert response.status != 403, await response.text()
+            assert "{key}" not in path or response.status == 404 or path.startswith("/v1/templates"), response.status
+            return
+        assert response.status == 403
+        told = (await response.json(content_type=None))["detail"]
+    assert told.startswith(f"of-rack-r1 has the scope rack=r1, and {method} {path} is about more than")
 
 
 @pytest.mark.parametrize(("method", "path"), REHEARSED)

@@ -18,7 +18,7 @@ from typing import Any
 
 from aiohttp import ClientResponse, ClientSession, web
 
-from tinkbox.api.tokens import People
+from tests.people import People
 from tinkbox.door.problems import refusals_become_problems
 from tinkbox.door.refused_tokens import RefusedTokens
 from tinkbox.model.access import Caller, Right, operator
@@ -45,7 +45,7 @@ ANNAS = "the-token-of-anna"
 PEOPLE = People(
     {
         TOKEN: operator(),
-        ANNAS: Caller(name="anna@example", rights=frozenset({Right.OPERATE})),
+        ANNAS: Caller(name="anna@example", rights=frozenset({Right.PUSH})),
         "somebody-who-may-look": Caller(name="somebody", rights=frozenset({Right.LOOK})),
     }
 )

@@ -1,89 +1,110 @@
-"""Tokens in the data directory, and whose they are."""
+"""Tokens in files of the data folder, and what becomes of those that an earlier release made."""
 
 import stat
 from pathlib import Path
 
 import pytest
 
-from tinkbox.api.tokens import People, examine_people, read_people
-from tinkbox.model.access import Caller, Right
+from tinkbox.api.tokens import examine_tokens, operators_token, retired_people, take_in_files
+from tinkbox.model.access import Right
 from tinkbox.model.errors import Unavailable
 
-LOOK, EVERY = frozenset({Right.LOOK}), frozenset(Right)
-ANNA = {"anna": LOOK | {Right.ATTACH}}
+LOOK, OPERATE, PUSH = Right.LOOK, Right.OPERATE, Right.PUSH
+NAMED = {"anna": frozenset({LOOK}), "bert": frozenset({LOOK, OPERATE})}
+ANNAS, BERTS = "anna-has-this-token-of-old", "bert-has-this-token-of-old"
 
 
-def token(path: Path) -> str:
-    return path.read_text().strip()
+class Kept:
+    """Keeps tokens in memory; those of `taken` names are another's."""
+
+    def __init__(self, *taken: str) -> None:
+        self.taken = taken
+        self.by_name: dict[str, tuple[frozenset[Right], str, str]] = {}
+
+    async def take_in(self, name: str, rights: frozenset[Right], text: str, by: str) -> bool:
+        if name in self.taken:
+            return False
+        self.by_name[name] = (rights, text, by)
+        return True
 
 
-def test_each_person_has_a_token_that_only_its_owner_reads(tmp_path: Path) -> None:
-    people = read_people(tmp_path, ANNA)
-    paths = [tmp_path / "operator.token", tmp_path / "people" / "anna.token"]
-    assert [stat.S_IMODE(path.stat().st_mode) for path in paths] == [0o600, 0o600]
-    assert stat.S_IMODE((tmp_path / "people").stat().st_mode) == 0o700
-    assert people.bearer(token(paths[0])) == Caller(name="operator", rights=EVERY)
-    assert people.bearer(token(paths[1])) == Caller(name="anna", rights=ANNA["anna"])
-    assert len(token(paths[1])) > 40
+@pytest.fixture
+def old(tmp_path: Path) -> Path:
+    """A data folder of a release that kept the tokens of people in files."""
+    operators_token(tmp_path)
+    (tmp_path / "people").mkdir()
+    for name, text in (("anna", ANNAS), ("bert", BERTS), ("carl", "carl-is-named-no-more-there")):
+        (tmp_path / "people" / f"{name}.token").write_text(f"{text}\n")
+    return tmp_path
 
 
-def test_a_token_stays_over_restarts(tmp_path: Path) -> None:
-    read_people(tmp_path, ANNA)
-    before = token(tmp_path / "people" / "anna.token")
-    assert read_people(tmp_path, {"anna": LOOK}).bearer(before) == Caller(name="anna", rights=LOOK)
+def test_the_operators_token_is_made_once_and_only_its_owner_reads_it(tmp_path: Path) -> None:
+    made = operators_token(tmp_path)
+    assert len(made) > 40
+    assert stat.S_IMODE((tmp_path / "operator.token").stat().st_mode) == 0o600
+    assert operators_token(tmp_path) == made
 
 
-def test_a_token_dies_with_the_name_in_the_configuration(tmp_path: Path) -> None:
-    read_people(tmp_path, ANNA)
-    before = token(tmp_path / "people" / "anna.token")
-    assert read_people(tmp_path, {}).bearer(before) is None
-    assert read_people(tmp_path, ANNA).bearer(before) is None
+async def test_tokens_in_files_are_kept_with_their_rights_and_who_could_operate_may_push(old: Path) -> None:
+    kept = Kept()
+    said = await take_in_files(old, NAMED, kept)
+    assert kept.by_name == {
+        "anna": (frozenset({LOOK}), ANNAS, "operator.people"),
+        "bert": (frozenset({LOOK, OPERATE, PUSH}), BERTS, "operator.people"),
+    }
+    assert [each.partition(":")[0] for each in said] == ["the tokens of anna, bert go on working"]
+
+
+async def test_no_file_is_left_and_the_token_of_who_is_named_no_more_ends(old: Path) -> None:
+    kept = Kept()
+    await take_in_files(old, NAMED, kept)
+    assert [*(old / "people").iterdir()] == []
+    assert "carl" not in kept.by_name
+
+
+async def test_a_second_start_takes_in_nothing(old: Path) -> None:
+    await take_in_files(old, NAMED, Kept())
+    kept = Kept()
+    assert await take_in_files(old, NAMED, kept) == []
+    assert kept.by_name == {}
+
+
+async def test_a_file_stays_where_another_token_has_its_name(old: Path) -> None:
+    said = await take_in_files(old, NAMED, Kept("anna"))
+    assert [each.name for each in (old / "people").iterdir()] == ["anna.token"]
+    assert f"{old / 'people' / 'anna.token'} counts no more" in said[-1]
+    assert "`tinkbox token revoke anna`" in said[-1]
+
+
+def test_what_the_configuration_still_says_is_told_with_what_to_type() -> None:
+    said = retired_people(NAMED, lambda name: name == "anna")
+    assert len(said) == 2
+    assert "take it out of tinkbox.yaml" in said[0]
+    assert "`tinkbox token create bert --right look --right operate --expires never`" in said[1]
+    assert retired_people({}, lambda _: False) == []
 
 
 @pytest.mark.parametrize("name", ["operator.token", "people/anna.token"])
-def test_an_empty_token_lets_nobody_in_and_the_start_fails(tmp_path: Path, name: str) -> None:
-    (tmp_path / "people").mkdir()
-    (tmp_path / name).write_text("\n")
-    with pytest.raises(Unavailable, match=name):
-        read_people(tmp_path, ANNA)
+@pytest.mark.parametrize(("text", "why"), [("\n", "is empty"), ("secret\n", "is too short")])
+async def test_a_token_that_can_be_guessed_fails_the_start(old: Path, name: str, text: str, why: str) -> None:
+    (old / name).write_text(text)
+    with pytest.raises(Unavailable, match=rf"{name} {why}"):
+        examine_tokens(old, NAMED)
+    with pytest.raises(Unavailable, match=rf"{name} {why}"):
+        operators_token(old)
+        await take_in_files(old, NAMED, Kept())
 
 
-@pytest.mark.parametrize("name", ["operator.token", "people/anna.token"])
-def test_a_token_that_can_be_guessed_lets_nobody_in_and_the_start_fails(tmp_path: Path, name: str) -> None:
-    (tmp_path / "people").mkdir()
-    (tmp_path / name).write_text("secret\n")
-    with pytest.raises(Unavailable, match=rf"{name} is too short.* 6 characters, .* delete it"):
-        read_people(tmp_path, ANNA)
-
-
-def test_to_examine_tokens_makes_and_deletes_none(tmp_path: Path) -> None:
-    read_people(tmp_path, ANNA)
-    before = set(tmp_path.rglob("*"))
-    examine_people(tmp_path, {"bert": LOOK})
-    assert set(tmp_path.rglob("*")) == before
-
-
-def test_to_examine_tokens_refuses_what_the_start_refuses(tmp_path: Path) -> None:
-    read_people(tmp_path, ANNA)
-    (tmp_path / "people" / "anna.token").write_text(token(tmp_path / "operator.token"))
+async def test_nobody_has_the_operators_token(old: Path) -> None:
+    (old / "people" / "anna.token").write_text(operators_token(old))
+    for refused in (take_in_files(old, NAMED, Kept()),):
+        with pytest.raises(Unavailable, match=r"anna\.token holds the token of operator"):
+            await refused
     with pytest.raises(Unavailable, match=r"anna\.token holds the token of operator"):
-        examine_people(tmp_path, ANNA)
+        examine_tokens(old, NAMED)
 
 
-def test_a_token_is_one_persons(tmp_path: Path) -> None:
-    read_people(tmp_path, ANNA)
-    (tmp_path / "people" / "anna.token").write_text(token(tmp_path / "operator.token"))
-    with pytest.raises(Unavailable, match=r"anna\.token holds the token of operator"):
-        read_people(tmp_path, ANNA)
-
-
-def test_a_token_is_compared_whole() -> None:
-    people = People({"secret": Caller(name="anna", rights=LOOK), "other": Caller(name="bert", rights=LOOK)})
-    assert [people.bearer(each) for each in ("", "secre", "secrets", "Secret", "secretother", "\udcff")] == [None] * 6
-    assert [getattr(people.bearer(each), "name", "") for each in ("secret", "other")] == ["anna", "bert"]
-
-
-def test_people_are_known_by_name() -> None:
-    anna = Caller(name="anna", rights=LOOK)
-    people = People({"a": anna, "b": Caller(name="bert", rights=EVERY)})
-    assert (people.named("anna"), people.named("a")) == (anna, None)
+def test_to_examine_tokens_makes_and_deletes_none(old: Path) -> None:
+    before = set(old.rglob("*"))
+    examine_tokens(old, {"carla": frozenset({LOOK})})
+    assert set(old.rglob("*")) == before

@@ -37,11 +37,13 @@ from tinkbox.api.routes import (
     shells,
     status,
     templates,
+    tokens,
     workflow_data,
     workflow_plans,
     workflows,
 )
 from tinkbox.api.routes.workflows import ProgressOf, no_progress
+from tinkbox.api.scopes import Scopes
 from tinkbox.engine.applying.applying import Applying
 from tinkbox.engine.applying.creation import Creation
 from tinkbox.engine.applying.exporting import Exporting
@@ -55,6 +57,7 @@ from tinkbox.engine.machines.boot_history import Seen
 from tinkbox.engine.machines.changes import MachineChanges
 from tinkbox.engine.machines.imports import Imports
 from tinkbox.engine.machines.machines import Machines
+from tinkbox.engine.people.tokens import Tokens
 from tinkbox.engine.rollouts.rollouts import Rollouts
 from tinkbox.engine.services.routing_table import RoutingTable
 from tinkbox.engine.services.services import Services
@@ -109,6 +112,7 @@ class OperatorDoor:
     exporting: Exporting
     kept_documents: KeptDocuments
     workflow_plans: WorkflowPlans
+    tokens: Tokens
     rollouts: Rollouts
     overview: Overview
     status_changes: StatusChanges
@@ -139,6 +143,7 @@ class OperatorDoor:
         return [*described, *openapi.routes(described)]
 
     def _described(self) -> list[web.RouteDef]:
+        scopes = Scopes(self.machines, self.breakpoints)
         return [
             *hardware.routes(
                 self.machines,
@@ -151,9 +156,10 @@ class OperatorDoor:
                 self.remarks_on_machine,
                 self.server,
                 self.registry,
+                scopes,
             ),
             *leases.routes(self.leases, self.machines.known.holder),
-            *seen.routes(self.seen),
+            *seen.routes(self.seen, scopes),
             *discovered.routes(self.discovery),
             *doctor.routes(self.examiner, self.foreign, self.rounds.all, self.rounds.unconfirmed),
             *templates.routes(self.templates, self.machines, self.shortages),
@@ -170,19 +176,20 @@ class OperatorDoor:
                 self.rollouts,
                 self.creation,
                 self.examiner,
+                scopes,
             ),
             *hardware_changes.routes(
-                self.machines, self.imports, self.machine_changes, self.departures, self.remarks_on_machine
+                self.machines, self.imports, self.machine_changes, self.departures, self.remarks_on_machine, scopes
             ),
             *apply.routes(self.applying, self.exporting, self.machines.known, self.osie),
             *kept_documents.routes(self.kept_documents),
             *workflow_plans.routes(self.workflow_plans, self.osie),
-            *labels.routes(self.machines, self.templates, self.workflows),
+            *labels.routes(self.machines, self.templates, self.workflows, scopes),
             *rollouts.routes(self.rollouts, self.osie, self.progress),
             *lost_histories.routes(self.lost_histories),
-            *workflow_data.routes(self.workflows),
-            *breakpoints.routes(self.breakpoints, self.workflows, self.machines),
-            *shells.routes(self.shells, self.followers),
+            *workflow_data.routes(self.workflows, scopes),
+            *breakpoints.routes(self.breakpoints, self.workflows, self.machines, scopes),
+            *shells.routes(self.shells, self.followers, scopes),
             *services.routes(
                 self.services, self.directory.url_of, self.machines, self.workflows.changed, self.followers
             ),
@@ -191,6 +198,7 @@ class OperatorDoor:
             *osie.routes(self.osie),
             *authority.routes(self.authority),
             *metadata.routes(self.ssh_keys),
+            *tokens.routes(self.tokens),
             *events.routes(self.workflows, self.followers),
             *status.routes(self.overview, self.status_changes, self.limits, self.claimants, self.rounds),
             *metrics.routes(self.meter, self.answers, self.limits, self.refused_tokens, self.rounds.numbers),

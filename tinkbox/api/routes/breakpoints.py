@@ -6,7 +6,7 @@ from typing import Annotated, Any, Final, Literal, Required, TypedDict
 
 from aiohttp import web
 
-from tinkbox.api.access import caller, may_look, needing
+from tinkbox.api.access import by_itself, caller, keeping_to_scope, may_look, needing
 from tinkbox.api.answers import Json, answered
 from tinkbox.api.changes import log_change
 from tinkbox.api.json_values import Document, NamedIdentity, OutcomeDocument, Time, outcome, time
@@ -15,6 +15,7 @@ from tinkbox.api.long_answers import in_turn
 from tinkbox.api.named_machines import NamedMachine, named_machine
 from tinkbox.api.parameters import LIMIT, Parameter, sort_by
 from tinkbox.api.requests import TO_CHANGE, key_of, read_object, read_options, takes, to_change
+from tinkbox.api.scopes import Scopes
 from tinkbox.engine.machines.machines import Machines
 from tinkbox.engine.turns import in_slices
 from tinkbox.engine.workflows.breakpoints import Breakpoints, Change, Standing
@@ -107,17 +108,24 @@ FILTERS: Final[Filters] = {
 }
 
 
-def routes(breakpoints: Breakpoints, workflows: Workflows, machines: Machines) -> list[web.RouteDef]:
-    door = _BreakpointDoor(breakpoints, workflows, machines)
+def routes(breakpoints: Breakpoints, workflows: Workflows, machines: Machines, scopes: Scopes) -> list[web.RouteDef]:
+    door = _BreakpointDoor(breakpoints, workflows, machines, scopes)
     one = "/v1/workflows/{key}/breakpoints"
     return [
-        *needing(Right.LOOK, *in_turn(web.get("/v1/breakpoints", door.list_all)), web.get(one, door.show)),
+        *needing(
+            Right.LOOK,
+            *in_turn(*keeping_to_scope(by_itself, web.get("/v1/breakpoints", door.list_all))),
+            *keeping_to_scope(scopes.workflow, web.get(one, door.show)),
+        ),
         *needing(
             Right.OPERATE,
-            web.post(f"{one}/arm", door.arm),
-            web.post(f"{one}/clear", door.clear),
-            web.post(f"{one}/verdict", door.decide),
-            web.post(f"{one}/extend", door.extend),
+            *keeping_to_scope(
+                scopes.workflow,
+                web.post(f"{one}/arm", door.arm),
+                web.post(f"{one}/clear", door.clear),
+                web.post(f"{one}/verdict", door.decide),
+                web.post(f"{one}/extend", door.extend),
+            ),
         ),
     ]
 
@@ -135,7 +143,8 @@ def change_from_document(entry: object, names: tuple[str, ...] = CHANGE) -> Chan
 
 
 class _BreakpointDoor:
-    def __init__(self, breakpoints: Breakpoints, workflows: Workflows, machines: Machines) -> None:
+    def __init__(self, breakpoints: Breakpoints, workflows: Workflows, machines: Machines, scopes: Scopes) -> None:
+        self._scopes = scopes
         self._breakpoints = breakpoints
         self._workflows = workflows
         self._machines = machines
@@ -145,10 +154,11 @@ class _BreakpointDoor:
         """The unfinished workflows that are held, or have a breakpoint armed."""
         query = Query(request)
         wanted = WorkflowListing(
-            machine=self._machines.known.find(machine).hardware.id if (machine := query.text("machine")) else "",
+            machine=self._scopes.machine_of(caller(request), machine) if (machine := query.text("machine")) else "",
             selector=query.selector(),
         )
-        documents = await in_slices(self._of_machines, await self._breakpoints.all(wanted))
+        standings = await self._breakpoints.all(self._scopes.listing(request, wanted))
+        documents = await in_slices(self._of_machines, standings)
         return await listed(request, documents, filters=FILTERS)
 
     def _of_machines(self, standing: Standing) -> BreakpointsOfMachines:

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, Required, TypedDict
 
 from aiohttp import web
 
-from tinkbox.api.access import caller, may_look, needing
+from tinkbox.api.access import by_itself, caller, keeping_to_scope, may_look, needing
 from tinkbox.api.answers import Json, answered
 from tinkbox.api.changes import log_change
 from tinkbox.api.json_values import Document, Identity, NamedIdentity, ProblemFields, Time, time
@@ -19,6 +19,7 @@ from tinkbox.api.parameters import LIMIT, Parameter, sort_by
 from tinkbox.api.requests import MAX_DOCUMENT, TO_CHANGE, key_of, read_object, says_yes, takes, text_field, to_change
 from tinkbox.api.routes import discovered
 from tinkbox.api.routes.lost_histories import LostDocument, lost_document
+from tinkbox.api.scopes import Scopes, is_within
 from tinkbox.door.bodies import body_of
 from tinkbox.engine.discovery.discovery import Discovery
 from tinkbox.engine.documents.kubernetes import (
@@ -182,6 +183,7 @@ def routes(
     remarks_on: RemarksOn,
     server: str,
     registry: str,
+    scopes: Scopes,
 ) -> list[web.RouteDef]:
     """`habits_of` is what was learned of a machine's firmware, `remarks_on` what there is to say of a document.
 
@@ -194,7 +196,11 @@ def routes(
         query = Query(request)
         # Those out of service are in the list of who asks for them.
         retired = MachineState.RETIRED in query.words("state", MachineState)
-        wanted = [each for each in await machines.listed(query.selector()) if retired or each.retired is None]
+        wanted = [
+            each
+            for each in await machines.listed(query.selector())
+            if (retired or each.retired is None) and is_within(request, each.hardware)
+        ]
         shown, total = await selected(query, wanted, FILTERS, SORTS)
         return await json_list(shown, hardware_document, {HEADER: str(total)})
 
@@ -274,18 +280,24 @@ def routes(
     return [
         *needing(
             Right.LOOK,
-            *in_turn(web.get("/v1/hardware", show_list)),
-            web.get("/v1/hardware/{key}", show),
-            web.get("/v1/hardware/{key}/workflows", show_workflows),
+            *in_turn(*keeping_to_scope(by_itself, web.get("/v1/hardware", show_list))),
+            *keeping_to_scope(
+                scopes.machine,
+                web.get("/v1/hardware/{key}", show),
+                web.get("/v1/hardware/{key}/workflows", show_workflows),
+            ),
         ),
         *needing(
             Right.OPERATE,
             web.post("/v1/hardware", push),
             web.post("/v1/hardware/add", add),
-            web.get("/v1/hardware/{key}/credential", credential),
-            web.post("/v1/hardware/{key}/credential", rotate),
-            web.put("/v1/hardware/{key}/tpm", accept_tpm),
-            web.delete("/v1/hardware/{key}/tpm", forget_tpm),
+            *keeping_to_scope(
+                scopes.machine,
+                web.get("/v1/hardware/{key}/credential", credential),
+                web.post("/v1/hardware/{key}/credential", rotate),
+                web.put("/v1/hardware/{key}/tpm", accept_tpm),
+                web.delete("/v1/hardware/{key}/tpm", forget_tpm),
+            ),
         ),
     ]
 

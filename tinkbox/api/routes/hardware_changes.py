@@ -9,7 +9,7 @@ from typing import Any, Required, TypedDict
 
 from aiohttp import web
 
-from tinkbox.api.access import caller, may_look, needing, needing_either, require_for
+from tinkbox.api.access import caller, keeping_to_scope, may_look, needing, needing_either, require_for
 from tinkbox.api.answers import Json, answered
 from tinkbox.api.changes import CANCELED, log_change
 from tinkbox.api.json_values import NamedIdentity, ProblemFields
@@ -37,6 +37,7 @@ from tinkbox.api.routes.hardware import (
     notes_document,
     read_hardware,
 )
+from tinkbox.api.scopes import Scopes
 from tinkbox.door.bodies import body_of
 from tinkbox.door.client_presence import WhileThere
 from tinkbox.engine.documents.kubernetes import RemarksOn
@@ -161,9 +162,18 @@ class ImportDocument(TypedDict):
 
 
 def routes(
-    machines: Machines, imports: Imports, changes: MachineChanges, departures: Departures, remarks_on: RemarksOn
+    machines: Machines,
+    imports: Imports,
+    changes: MachineChanges,
+    departures: Departures,
+    remarks_on: RemarksOn,
+    scopes: Scopes,
 ) -> list[web.RouteDef]:
-    return [*_changing(machines, imports, changes, remarks_on), *_leaving(departures), *_noting(machines, changes)]
+    return [
+        *_changing(machines, imports, changes, remarks_on),
+        *_leaving(departures),
+        *_noting(machines, changes, scopes),
+    ]
 
 
 def _changing(
@@ -271,7 +281,7 @@ def _leaving(departures: Departures) -> list[web.RouteDef]:
     )
 
 
-def _noting(machines: Machines, changes: MachineChanges) -> list[web.RouteDef]:
+def _noting(machines: Machines, changes: MachineChanges, scopes: Scopes) -> list[web.RouteDef]:
     async def show_notes(request: web.Request) -> Json[NotesDocument]:
         """The notes about a machine."""
         return answered({"notes": notes_document(await changes.notes(key_of(request)))})
@@ -297,11 +307,14 @@ def _noting(machines: Machines, changes: MachineChanges) -> list[web.RouteDef]:
         return answered({"notes": notes_document(notes) if may_look(request) else []})
 
     return [
-        *needing(Right.LOOK, web.get("/v1/hardware/{key}/notes", show_notes)),
+        *needing(Right.LOOK, *keeping_to_scope(scopes.machine, web.get("/v1/hardware/{key}/notes", show_notes))),
         *needing(
             Right.OPERATE,
-            web.post("/v1/hardware/{key}/notes", note),
-            web.delete("/v1/hardware/{key}/notes/{id}", remove_note),
+            *keeping_to_scope(
+                scopes.machine,
+                web.post("/v1/hardware/{key}/notes", note),
+                web.delete("/v1/hardware/{key}/notes/{id}", remove_note),
+            ),
         ),
     ]
 

@@ -196,7 +196,7 @@ def routes(images: Images) -> list[web.RouteDef]:
         """Free the blobs that no image needs, with `now` though a push may need them, with `untagged` also the images without a tag."""
         options = await read_options(request)
         dry_run = flag(options, "dry_run")
-        require_for(request, changes=not dry_run)
+        require_for(request, changes=not dry_run, right=Right.PUSH)
         collected = await images.collect(
             who=caller(request).name,
             dry_run=dry_run,
@@ -226,9 +226,9 @@ def routes(images: Images) -> list[web.RouteDef]:
             web.get("/v1/system-images", show_systems),
             web.get("/v1/system-images/{key}", show_system_image),
         ),
-        *needing_either(web.post("/v1/images/gc", collect)),
+        *needing_either(web.post("/v1/images/gc", collect), right=Right.PUSH),
         *needing(
-            Right.OPERATE,
+            Right.PUSH,
             web.post("/v1/images", load),
             web.post("/v1/images/absent", show_absent),
             web.delete("/v1/images", delete),

@@ -2,13 +2,14 @@
 
 from aiohttp import web
 
-from tinkbox.api.access import may_look, needing
+from tinkbox.api.access import keeping_to_scope, may_look, needing
 from tinkbox.api.answers import Json, answered
 from tinkbox.api.changes import log_change
 from tinkbox.api.json_values import Identity, NamedIdentity
 from tinkbox.api.requests import LabelsWish, key_of, label_change_of, read_object, takes
 from tinkbox.api.routes.hardware import HardwareKey, changed_document
 from tinkbox.api.routes.templates import TemplateDocument, template_document
+from tinkbox.api.scopes import Scopes
 from tinkbox.engine.machines.machines import Machines
 from tinkbox.engine.templates.templates import Templates
 from tinkbox.engine.workflows.workflows import Workflows
@@ -30,7 +31,7 @@ class LabelledWorkflow(Identity):
     labels: dict[str, str]
 
 
-def routes(machines: Machines, templates: Templates, workflows: Workflows) -> list[web.RouteDef]:
+def routes(machines: Machines, templates: Templates, workflows: Workflows, scopes: Scopes) -> list[web.RouteDef]:
     @takes(body=LabelsWish)
     async def of_machine(request: web.Request) -> Json[LabelledHardware]:
         """Set and remove labels of a machine."""
@@ -62,9 +63,9 @@ def routes(machines: Machines, templates: Templates, workflows: Workflows) -> li
 
     return needing(
         Right.OPERATE,
-        web.patch("/v1/hardware/{key}/labels", of_machine),
+        *keeping_to_scope(scopes.machine, web.patch("/v1/hardware/{key}/labels", of_machine)),
         web.patch("/v1/templates/{key}/labels", of_template),
-        web.patch("/v1/workflows/{key}/labels", of_workflow),
+        *keeping_to_scope(scopes.workflow, web.patch("/v1/workflows/{key}/labels", of_workflow)),
     )
 
 

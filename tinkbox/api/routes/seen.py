@@ -7,12 +7,13 @@ from typing import Final, TypedDict
 
 from aiohttp import web
 
-from tinkbox.api.access import needing
+from tinkbox.api.access import keeping_to_scope, needing
 from tinkbox.api.answers import Json, answered
 from tinkbox.api.json_values import Time
 from tinkbox.api.long_answers import in_turn, json_list
 from tinkbox.api.parameters import Parameter
 from tinkbox.api.requests import key_of, number, takes
+from tinkbox.api.scopes import Scopes
 from tinkbox.engine.machines.boot_history import SHOWN_LINES, Seen, SeenMachine
 from tinkbox.model.access import Right
 from tinkbox.model.boot import Stage
@@ -41,7 +42,7 @@ class SeenWithTimeline(SeenDocument):
     timeline: list[SightingDocument]
 
 
-def routes(seen: Seen) -> list[web.RouteDef]:
+def routes(seen: Seen, scopes: Scopes) -> list[web.RouteDef]:
     """Timelines tell of the newest twenty syslog lines, or of `?lines=N`."""
 
     async def show_list(_: web.Request) -> Json[list[SeenDocument]]:
@@ -66,7 +67,7 @@ def routes(seen: Seen) -> list[web.RouteDef]:
         Right.LOOK,
         *in_turn(web.get("/v1/seen", show_list)),
         web.get("/v1/seen/{key}", show),
-        web.get("/v1/hardware/{key}/timeline", timeline),
+        *keeping_to_scope(scopes.machine, web.get("/v1/hardware/{key}/timeline", timeline)),
     )
 
 

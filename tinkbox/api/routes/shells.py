@@ -3,19 +3,22 @@
 Who may attach gets a ticket for a session, and with it, once, a WebSocket, which a browser can give no token.
 """
 
+from collections import OrderedDict
 from collections.abc import Mapping
 from typing import Annotated, Any, TypedDict
 
 from aiohttp import web
 
-from tinkbox.api.access import TICKETED, caller, needing, require_if_known, ticketed
+from tinkbox.api.access import TICKETED, by_itself, caller, keeping_to_scope, needing, require_if_known, ticketed
 from tinkbox.api.answers import WEB_SOCKET, Json, Media, answered
 from tinkbox.api.changes import log_change
 from tinkbox.api.following import Followers
 from tinkbox.api.json_values import Identity, Time
 from tinkbox.api.parameters import Parameter
 from tinkbox.api.requests import is_number, key_of, read_object, takes
+from tinkbox.api.scopes import Scopes
 from tinkbox.door.frames import carry, expect_websocket
+from tinkbox.door.live_requests import note_token
 from tinkbox.engine.shells.shells import Listed, Opened, Shells
 from tinkbox.model.access import Right
 from tinkbox.model.errors import Invalid
@@ -24,6 +27,8 @@ from tinkbox.wire.messages.breakpoints import MAX_WORDS, wish_from_document
 from tinkbox.wire.messages.json_fields import flag, member, text
 
 ASCIICAST = "application/x-asciicast"
+# That may be unused at once; each lasts for half a minute.
+MOST_TICKETS = 4096
 
 
 class OpeningWish(TypedDict, total=False):
@@ -74,20 +79,26 @@ class SessionDocument(Identity):
     recording: RecordingDocument
 
 
-def routes(shells: Shells, followers: Followers) -> list[web.RouteDef]:
-    door = _ShellDoor(shells, followers)
+def routes(shells: Shells, followers: Followers, scopes: Scopes) -> list[web.RouteDef]:
+    door = _ShellDoor(shells, followers, scopes)
     guarded = needing(
         Right.ATTACH,
-        web.post("/v1/workflows/{key}/shells", door.open),
-        web.get("/v1/workflows/{key}/shells", door.show),
-        web.get("/v1/shells/{id}/recording", door.recording),
+        *keeping_to_scope(
+            scopes.workflow,
+            web.post("/v1/workflows/{key}/shells", door.open),
+            web.get("/v1/workflows/{key}/shells", door.show),
+        ),
+        *keeping_to_scope(by_itself, web.get("/v1/shells/{id}/recording", door.recording)),
     )
     return [*guarded, *ticketed(web.get(TICKETED, door.attach))]
 
 
 class _ShellDoor:
-    def __init__(self, shells: Shells, followers: Followers) -> None:
+    def __init__(self, shells: Shells, followers: Followers, scopes: Scopes) -> None:
         self._shells = shells
+        self._scopes = scopes
+        # Whose tickets are not used yet: the ids of the tokens that they were asked for with.
+        self._tokens: OrderedDict[str, str] = OrderedDict()
         self._followers = followers
 
     @takes(body=OpeningWish)
@@ -95,6 +106,10 @@ class _ShellDoor:
         """Open a shell or run a command, as `model.shells.ShellWish` has it; with `session`, or to `view`, one that is there."""
         key, who = key_of(request), caller(request).name
         opened = await self._opened(key, who, await read_object(request))
+        if token := caller(request).token:
+            self._tokens[opened.ticket] = token
+            if len(self._tokens) > MOST_TICKETS:
+                self._tokens.popitem(last=False)
         if opened.fresh:
             log_change(request, "shell opened", opened.id)
         status = 201 if opened.fresh else 200
@@ -119,13 +134,17 @@ class _ShellDoor:
         session_id, ticket = request.match_info["id"], asked.get("ticket", "")
         person = self._shells.invited(session_id, ticket)
         require_if_known(request, person, Right.ATTACH)
+        note_token(request, self._tokens.pop(ticket, ""))
         with self._followers.place(request, person):
             async with self._shells.attached(session_id, ticket, mode, int(after)) as seat:
                 return await carry(request, seat)
 
     async def recording(self, request: web.Request) -> Annotated[web.Response, Media((ASCIICAST,))]:
         """A session's recording, as asciicast."""
-        content = await self._shells.recording(request.match_info["id"])
+        key, person = request.match_info["id"], caller(request)
+        if person.scope is not None:
+            await self._scopes.workflow_of(person, await self._shells.workflow_of(key))
+        content = await self._shells.recording(key)
         return web.Response(body=content, headers={"Content-Type": ASCIICAST, "Cache-Control": "no-store"})
 
     async def _opened(self, key: str, who: str, document: Mapping[str, Any]) -> Opened:

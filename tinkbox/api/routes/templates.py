@@ -9,7 +9,7 @@ from typing import Any, NotRequired, Required, TypedDict
 
 from aiohttp import web
 
-from tinkbox.api.access import caller, needing
+from tinkbox.api.access import by_itself, caller, keeping_to_scope, needing
 from tinkbox.api.answers import Json, answered
 from tinkbox.api.changes import log_change
 from tinkbox.api.json_values import (
@@ -224,10 +224,13 @@ def routes(templates: Templates, machines: Machines, shortages: Shortages) -> li
     return [
         *needing(
             Right.LOOK,
-            *in_turn(web.get("/v1/templates", show_list)),
-            web.get("/v1/template-catalogue", show_catalogue),
+            *in_turn(*keeping_to_scope(by_itself, web.get("/v1/templates", show_list))),
+            *keeping_to_scope(
+                by_itself,
+                web.get("/v1/template-catalogue", show_catalogue),
+                web.get("/v1/templates/{key}", show),
+            ),
             web.post("/v1/templates/validate", check),
-            web.get("/v1/templates/{key}", show),
         ),
         *needing(
             Right.OPERATE,

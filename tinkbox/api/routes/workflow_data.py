@@ -8,11 +8,12 @@ from typing import Annotated, NotRequired, TypedDict
 
 from aiohttp import web
 
-from tinkbox.api.access import needing
+from tinkbox.api.access import keeping_to_scope, needing
 from tinkbox.api.answers import Json, answered
 from tinkbox.api.json_values import Time, time
 from tinkbox.api.parameters import Parameter
 from tinkbox.api.requests import key_of, number, takes
+from tinkbox.api.scopes import Scopes
 from tinkbox.engine.workflows.workflows import Workflows
 from tinkbox.model.access import Right
 from tinkbox.model.errors import Refusal
@@ -60,7 +61,7 @@ class DataDocument(TypedDict):
     files: list[FileDocument]
 
 
-def routes(workflows: Workflows) -> list[web.RouteDef]:
+def routes(workflows: Workflows, scopes: Scopes) -> list[web.RouteDef]:
     # What is answered takes several times its size while it is made: one is made at a time, beside the event loop.
     alone = asyncio.Lock()
 
@@ -81,8 +82,11 @@ def routes(workflows: Workflows) -> list[web.RouteDef]:
 
     return needing(
         Right.LOOK,
-        web.get("/v1/workflows/{key}/data", show),
-        web.get("/v1/workflows/{key}/data/versions", versions),
+        *keeping_to_scope(
+            scopes.workflow,
+            web.get("/v1/workflows/{key}/data", show),
+            web.get("/v1/workflows/{key}/data/versions", versions),
+        ),
     )
 
 

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Final, TypedDict
 
 from aiohttp import web
 
-from tinkbox.api.access import caller, may_look, needing
+from tinkbox.api.access import by_itself, caller, keeping_to_scope, may_look, needing
 from tinkbox.api.answers import JSON, Json, answered
 from tinkbox.api.changes import CANCELED, log_change
 from tinkbox.api.event_stream import streamed
@@ -48,6 +48,7 @@ from tinkbox.api.routes.doctor import DiagnosisDocument, diagnosis
 from tinkbox.api.routes.events import EventDocument, event_document
 from tinkbox.api.routes.lost_histories import LostDocument, lost_document
 from tinkbox.api.routes.services import ServiceDocument, service_document
+from tinkbox.api.scopes import Scopes
 from tinkbox.door.answers import unread
 from tinkbox.engine.applying.creation import Creating, Creation, Creations
 from tinkbox.engine.doctor.examiner import Examiner
@@ -61,10 +62,11 @@ from tinkbox.engine.workflows.breakpoints import Breakpoints, Standing
 from tinkbox.engine.workflows.journals import LostWork
 from tinkbox.engine.workflows.lost_histories import LostHistories
 from tinkbox.engine.workflows.workflows import Workflows
-from tinkbox.model.access import Right
+from tinkbox.model.access import Caller, Right
 from tinkbox.model.actions.progress import Progress
 from tinkbox.model.conditions import conditions, explanation
 from tinkbox.model.devices import Devices, as_text
+from tinkbox.model.errors import Forbidden
 from tinkbox.model.key_kinds import ToChange
 from tinkbox.model.labels import parse_labels
 from tinkbox.model.listing import WORKFLOW_FIELDS, Order, WorkflowListing
@@ -340,6 +342,7 @@ def routes(
     rollouts: Rollouts,
     creation: Creation,
     examiner: Examiner,
+    scopes: Scopes,
 ) -> list[web.RouteDef]:
     """`examiner` says what a workflow waits for, and what is wrong with it."""
     door = _WorkflowDoor(
@@ -355,22 +358,29 @@ def routes(
         rollouts=rollouts,
         creation=creation,
         examiner=examiner,
+        scopes=scopes,
     )
     return [
         *needing(
             Right.LOOK,
-            web.get("/v1/workflows", door.show_list),
-            web.get("/v1/workflows/{key}", door.show),
-            web.get("/v1/workflows/{key}/state", door.state),
-            web.get("/v1/workflows/{key}/events", door.events),
-            web.get("/v1/workflows/{key}/logs", door.logs),
+            *keeping_to_scope(by_itself, web.get("/v1/workflows", door.show_list)),
+            *keeping_to_scope(
+                scopes.workflow,
+                web.get("/v1/workflows/{key}", door.show),
+                web.get("/v1/workflows/{key}/state", door.state),
+                web.get("/v1/workflows/{key}/events", door.events),
+                web.get("/v1/workflows/{key}/logs", door.logs),
+            ),
         ),
         *needing(
             Right.OPERATE,
-            web.post("/v1/workflows", door.create),
-            web.delete("/v1/workflows/{key}", door.delete),
-            web.post("/v1/workflows/{key}/cancel", door.cancel),
-            web.post("/v1/workflows/{key}/retry", door.retry),
+            *keeping_to_scope(by_itself, web.post("/v1/workflows", door.create)),
+            *keeping_to_scope(
+                scopes.workflow,
+                web.delete("/v1/workflows/{key}", door.delete),
+                web.post("/v1/workflows/{key}/cancel", door.cancel),
+                web.post("/v1/workflows/{key}/retry", door.retry),
+            ),
         ),
     ]
 
@@ -389,6 +399,7 @@ class _WorkflowDoor:
     rollouts: Rollouts
     creation: Creation
     examiner: Examiner
+    scopes: Scopes
 
     @takes(
         "machine",
@@ -406,7 +417,7 @@ class _WorkflowDoor:
         order = query.order(Order("created_at"))
         listing = WorkflowListing(
             states=query.words("state", State),
-            machine=self.machines.known.find(machine).hardware.id if (machine := query.text("machine")) else "",
+            machine=self.scopes.machine_of(caller(request), machine) if (machine := query.text("machine")) else "",
             template=await self.templates.with_workflows(template) if (template := query.text("template")) else None,
             selector=query.selector(),
             since=query.since(self.workflows.now()),
@@ -415,7 +426,7 @@ class _WorkflowDoor:
         )
         async with turn(request):
             by_name = await self.machines.known.by_name() if order.field == "machine" else ()
-            found = await self.workflows.found(replace(listing, machines=by_name))
+            found = await self.workflows.found(self.scopes.listing(request, replace(listing, machines=by_name)))
             pieces = _Pieces(found.pages, self.machines)
             await pieces.make()  # a list that is soon made waits for one turn
         with unread(request, found.octets):
@@ -431,21 +442,28 @@ class _WorkflowDoor:
         ignored of template or documents.
         """
         document = await read_object(request)
-        how = _how(document, caller(request).name)
+        person = caller(request)
+        how = _how(document, person.name)
         if document.get("documents") is not None:
+            if person.scope is not None:
+                raise Forbidden(
+                    f"{person.name} has the scope {person.scope}, and may make workflows of a template alone: name it with -t"
+                )
             answer = creations_document(await self.creation.create(text_field(document, "documents"), how))
         else:
-            answer = await self._of_template(document, how, looks=may_look(request))
+            answer = await self._of_template(document, how, person, looks=may_look(request))
         created = [each["id"] for each in answer["created"]] if "created" in answer else [answer["id"]]
         log_change(request, "workflow created", *created)
         if may_look(request) and (told := await self._in_the_way(created)):
             answer["notes"] = [*answer.get("notes", ()), *told]
         return answered(answer, status=201 if created else 200)
 
-    async def _of_template(self, document: Document, how: Creating, *, looks: bool) -> CreatedDocument:
+    async def _of_template(self, document: Document, how: Creating, person: Caller, *, looks: bool) -> CreatedDocument:
         template = text_field(document, "template")
         machine = text_field(document, "machine") if document.get("machine") is not None else ""
         devices = devices_of(document) if document.get("hardware") is not None or not machine else {}
+        machine = self.scopes.machine_of(person, machine) if machine and person.scope is not None else machine
+        self.scopes.refuse_others(person, map(as_text, devices.values()))
         notes = await self._in_vain(template, devices) if looks else []
         if machine:
             wanted = Wanted(
@@ -457,6 +475,7 @@ class _WorkflowDoor:
                 labels=how.labels,
                 require_images=how.require_images,
                 strict=how.strict,
+                scope=person.scope,
             )
             made = await self.rollouts.create_one(wanted, how.who)
         else:
@@ -469,6 +488,7 @@ class _WorkflowDoor:
                 labels=how.labels,
                 require_images=how.require_images,
                 strict=how.strict,
+                scope=person.scope,
             )
             await self.workflows.create_prepared(made)
         notes += [asdict(each) for each in made.told] if looks else []

@@ -22,6 +22,7 @@ NOUNS: Final[Mapping[str, str]] = {
     "service": "what workflows run in the background",
     "image": "the images that actions run from, and those of operating systems",
     "osie": "the in-memory operating system",
+    "token": "who may use the appliance from elsewhere, and for what",
     "events": "what happens",
     "status": "every machine, problems first; on a terminal a view to work in, with ? for its keys",
     "doctor": "what is wrong, why, and what to do; exit status 1 when there is a fault",

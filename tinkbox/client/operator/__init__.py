@@ -17,6 +17,7 @@ from tinkbox.client.operator.names import Names
 from tinkbox.client.operator.rollouts import Rollouts
 from tinkbox.client.operator.services import Services
 from tinkbox.client.operator.templates import Templates
+from tinkbox.client.operator.tokens import Tokens
 from tinkbox.client.operator.workflows import Workflows
 from tinkbox.client.refusals import Unreachable
 from tinkbox.model.errors import Invalid
@@ -47,6 +48,7 @@ class Operator:
         self.images = Images(connection)
         self.osie = Osie(connection)
         self.names = Names(connection)
+        self.tokens = Tokens(connection)
 
     async def __aenter__(self) -> Self:
         await self.connection.open()

@@ -65,6 +65,7 @@ class Wanted:
     confirm_wipe: bool = False
     require_images: bool = False
     strict: bool = False  # about what would be ignored of the template
+    scope: Selector | None = None  # no work is made for a machine outside of it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -251,6 +251,7 @@ class Rollouts:
             labels=wanted.labels,
             require_images=wanted.require_images,
             strict=wanted.strict,
+            scope=wanted.scope,
         )
 
         def use_case(tables: Tables) -> list[str]:

@@ -230,10 +230,17 @@ class Shells:
 
     async def recording(self, key: str) -> BinaryIO:
         """The recording of a session, given by its id or a unique beginning of it; raises NotFound or Conflict."""
-        session = await self._store.read(
+        session = await self._session(key)
+        return self._recordings.read(session.workflow_id, session.id)
+
+    async def workflow_of(self, key: str) -> str:
+        """The id of the workflow of such a session; raises the same."""
+        return (await self._session(key)).workflow_id
+
+    async def _session(self, key: str) -> Session:
+        return await self._store.read(
             lambda tables: only(tables.shells.matching(key), "shell", key, "workflow events WORKFLOW")
         )
-        return self._recordings.read(session.workflow_id, session.id)
 
     async def sweep(self) -> None:
         """End the sessions that nobody needs any more, and have the holds of those in use last."""

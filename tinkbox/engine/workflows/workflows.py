@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 
 from tinkbox.engine.documents.definitions import refuse_ignored
 from tinkbox.engine.lookup import MOST_TOLD, only, only_called, only_machine
@@ -43,12 +44,12 @@ from tinkbox.model.access import OPERATOR
 from tinkbox.model.breakpoint import THE_TEMPLATE, Breakpoints
 from tinkbox.model.declaration import Declaration, SaidMachine
 from tinkbox.model.devices import Devices, as_text
-from tinkbox.model.errors import Conflict, Invalid, NotFound, Problem
+from tinkbox.model.errors import Conflict, Forbidden, Invalid, NotFound, Problem
 from tinkbox.model.hardware import Hardware, name_of
 from tinkbox.model.images.standing import StandingOf
 from tinkbox.model.journal import summary
 from tinkbox.model.key_kinds import ToChange
-from tinkbox.model.labels import NO_LABELS, LabelChange, LabelKind, Labels
+from tinkbox.model.labels import NO_LABELS, LabelChange, LabelKind, Labels, Selector
 from tinkbox.model.listing import WorkflowListing
 from tinkbox.model.metadata import FirstBoot
 from tinkbox.model.names import check_name
@@ -98,7 +99,8 @@ class Output:
 class Prepared:
     """A workflow before it meets its machines: a template filled for them, and what a person said to it.
 
-    `said` is the machine from which it is filled, where that was said and no document says it.
+    `said` is the machine from which it is filled, where that was said and no document says it.  Who makes it may have to do
+    with the machines of `scope` alone, None: with all.
     """
 
     id: str
@@ -113,6 +115,7 @@ class Prepared:
     declared: Declaration | None = None
     said: SaidMachine | None = None
     require_images: bool = False
+    scope: Selector | None = None
 
     @property
     def ignored(self) -> tuple[Problem, ...]:
@@ -231,10 +234,12 @@ class Workflows:
         as_id: str = "",
         require_images: bool = False,
         strict: bool = False,
+        scope: Selector | None = None,
     ) -> Prepared:
         """The first half of `create`, which stores nothing: what it makes a workflow of.
 
-        `strict` refuses what would be ignored of the template.
+        `strict` refuses what would be ignored of the template.  It is filled from machines within the `scope` alone, and made
+        for no other.
         """
         if name:
             check_name(name, "workflow")
@@ -250,7 +255,7 @@ class Workflows:
         wanted = Wanted(devices=devices, machine=machine, workflow_id=workflow_id)
         with self._renderings.place(who or OPERATOR) as turn:
             way_out = GIVEN_BY if declared is None else DECLARED_IN
-            lookup = self.lookup(self._machine_at)
+            lookup = self.lookup(partial(self._machine_at, scope=scope))
             ((_, rendered),) = await fill_each(
                 template.data, [wanted], lookup, turn, way_out=way_out, clock=self._clock
             )
@@ -271,6 +276,7 @@ class Workflows:
             declared=declared,
             said=SaidMachine(id=machine.id, name=name_of(machine)) if machine and declared is None else None,
             require_images=require_images,
+            scope=scope,
         )
 
     def lookup(self, at: Callable[[str], Hardware | None]) -> Lookup:
@@ -278,9 +284,11 @@ class Workflows:
         appliance = (self._names.name, self._names.address)
         return Lookup(at=at, worker_named=self._machines.known.worker_named, appliance=appliance)
 
-    def _machine_at(self, address: str) -> Hardware | None:
+    def _machine_at(self, address: str, scope: Selector | None = None) -> Hardware | None:
         record = self._machines.known.get(self._machines.known.at(address))
-        return record.hardware if record is not None else None
+        if record is None or (scope is not None and not scope.matches(record.hardware.labels)):
+            return None
+        return record.hardware
 
     def rendering(self, who: str) -> AbstractContextManager[Turn]:
         """A place among those that render for a person, whose work is done in the turns that it gives."""
@@ -319,6 +327,7 @@ class Workflows:
         """Store a workflow, which is returned, behind those that are there, and give its machines their tickets."""
         workflow = self.bound(tables.hardware.by_address, prepared)
         definition, workers = prepared.rendered.definition, workflow.workers()
+        self._refuse_beyond(prepared.scope, workflow)
         refuse_retired(tables, workers)
         tables.workflows.insert(workflow, prepared.said)
         tables.labels.replace(LabelKind.WORKFLOW, workflow.id, prepared.labels)
@@ -329,6 +338,17 @@ class Workflows:
         tables.events.add(workflow.id, workflow.created_at, *history.created(workflow))
         _arm(tables, workflow, definition.breakpoints, prepared.breakpoints, prepared.who)
         return workflow
+
+    def _refuse_beyond(self, scope: Selector | None, workflow: Workflow) -> None:
+        """Raises Forbidden for work on machines outside of a scope; the appliance may host services of it."""
+        if scope is None:
+            return
+        known = self._machines.known
+        hosts = [each.service.host for each in workflow.services if known.get(each.service.host) is not None]
+        for each in (*(one.action.worker for one in workflow.actions), *hosts):
+            record = known.get(each)
+            if record is None or not scope.matches(record.hardware.labels):
+                raise Forbidden(f"the workflow has work for a machine outside of the scope {scope} of your token")
 
     async def taken_in(self, name: str, workers: Sequence[str]) -> None:
         """Follow what `take_in` committed of a workflow of this name for these machines."""

@@ -1,10 +1,10 @@
 """How the registry answers: OCI error documents, and the challenge that makes clients log in to push.
 
-Pulling needs no credential, pushing needs the operator's token.  Docker and skopeo decide once, at `GET /v2/`,
+Pulling needs no credential, pushing needs a token with the right to push.  Docker and skopeo decide once, at `GET /v2/`,
 how they will authenticate: a 200 there means they never send a credential, and a Basic challenge means they
 cannot pull without one.  Only the token dance of the distribution project serves both: `GET /v2/` answers 401
-and names a place to fetch a token from, which gives anybody one to pull with, and gives the operator, known by
-Basic authentication (any user, the operator's token as password), one to push with (`push_tokens`).
+and names a place to fetch a token from, which gives anybody one to pull with, and gives who has such a
+token, known by Basic authentication (any user, the token as password), one to push with (`push_tokens`).
 """
 
 import base64
@@ -16,6 +16,7 @@ from contextlib import suppress
 from aiohttp import web
 
 from tinkbox.door.bodies import chunks_of, holder_of
+from tinkbox.door.live_requests import note_token
 from tinkbox.door.problems import Handler, advice
 from tinkbox.door.refused_tokens import RefusedTokens
 from tinkbox.model.access import Caller
@@ -37,8 +38,11 @@ from tinkbox.registry.mirrors.upstream_client import UpstreamFailed
 from tinkbox.wire import refusal_statuses
 
 ANONYMOUS = "anonymous"
-_WAY = "docker login, any user, the password is in DATA/operator.token"
-PUSHING = f"pushing needs the operator's token: {_WAY}"
+_WAY = (
+    "docker login, any user, the password is a token with the right to push: `tinkbox token create NAME --right push` makes "
+    "one on the appliance"
+)
+PUSHING = f"pushing needs a token: {_WAY}"
 VERSION = {"Docker-Distribution-Api-Version": "registry/2.0"}
 STATUS: Mapping[type[Refusal], int] = {
     **refusal_statuses.STATUS,  # of 507 docker shows the words of the status, "Insufficient Storage", others the message too
@@ -104,7 +108,7 @@ def answering(handler: Handler, codes: Mapping[type[Refusal], str]) -> Handler:
 async def _heard_out(request: web.Request) -> None:
     """Take what is left of a refused manifest: `ctr` of containerd 1.6, answered before it has sent all, may wait for ever."""
     if 0 < (request.content_length or 0) <= MAX_MANIFEST:
-        with suppress(Invalid, ConnectionError):
+        with suppress(Invalid, Denied, ConnectionError):
             async for _ in chunks_of(request):
                 pass
 
@@ -144,6 +148,7 @@ def operator_only(request: web.Request, bearer: Callable[[str], Caller | None], 
     given = credential(request)
     known = bearer(given)
     if known is not None:
+        note_token(request, known.token)
         return known
     if given in ("", ANONYMOUS):
         raise Denied(PUSHING)

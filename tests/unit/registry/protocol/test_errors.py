@@ -10,7 +10,7 @@ from aiohttp.base_protocol import BaseProtocol
 from aiohttp.streams import StreamReader
 from aiohttp.test_utils import make_mocked_request
 
-from tinkbox.api.tokens import People
+from tests.people import People
 from tinkbox.door.refused_tokens import RefusedTokens
 from tinkbox.model.access import operator
 from tinkbox.model.errors import Conflict, Denied, Invalid, NotFound, Refusal, TooLarge, Unavailable

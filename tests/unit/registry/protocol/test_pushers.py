@@ -1,15 +1,19 @@
 """Whose token pushes images."""
 
+from dataclasses import replace
+
 import pytest
 
-from tinkbox.api.tokens import People
+from tests.people import People
 from tinkbox.model.access import Caller, Right
 from tinkbox.model.errors import Forbidden
+from tinkbox.model.labels import parse_selector
 from tinkbox.registry.protocol.push_tokens import LIFETIME, PushTokens
 from tinkbox.registry.protocol.pushers import Pushers
 
-ANNA = Caller(name="anna@example", rights=frozenset({Right.OPERATE}))
-BERT = Caller(name="bert", rights=frozenset({Right.OPERATE}))
+PUSH = frozenset({Right.PUSH})
+ANNA = Caller(name="anna@example", rights=PUSH, token="anna@example")
+BERT = Caller(name="bert", rights=PUSH, token="bert")
 BOTH = {"annas-own": ANNA, "berts-own": BERT}
 
 
@@ -60,14 +64,26 @@ def test_what_was_not_signed_is_no_push_token(tokens: PushTokens, forged: str) -
     assert tokens.owner(forged) is None
 
 
-def test_a_push_token_dies_with_the_name_in_the_configuration(tokens: PushTokens) -> None:
-    given = Pushers(People(BOTH), tokens).push_token(ANNA)
-    assert Pushers(People({"berts-own": BERT}), tokens).by_any_token(given) is None
+def test_a_push_token_ends_with_the_token_that_it_was_given_for(tokens: PushTokens) -> None:
+    people = People(BOTH)
+    pushers = Pushers(people, tokens)
+    annas, berts = pushers.push_token(ANNA), pushers.push_token(BERT)
+    people.forget("anna@example")
+    assert [pushers.by_any_token(each) for each in (annas, berts)] == [None, BERT]
 
 
-def test_a_push_token_is_refused_once_its_person_may_not_operate(tokens: PushTokens) -> None:
+@pytest.mark.parametrize("right", [each for each in Right if each is not Right.PUSH])
+def test_who_lacks_the_right_to_push_is_refused_by_their_own_token_and_by_a_push_token(
+    tokens: PushTokens, right: Right
+) -> None:
     given = Pushers(People(BOTH), tokens).push_token(ANNA)
-    looking = Pushers(People({"annas-own": Caller(name=ANNA.name, rights=frozenset({Right.LOOK}))}), tokens)
+    other = Pushers(People({"annas-own": Caller(name=ANNA.name, rights=frozenset({right}))}), tokens)
     for token in (given, "annas-own"):
-        with pytest.raises(Forbidden, match=r"anna@example .* lacks the right to operate"):
-            looking.by_any_token(token)
+        with pytest.raises(Forbidden, match=r"anna@example .* lacks the right to push"):
+            other.by_any_token(token)
+
+
+def test_who_has_a_scope_pushes_nothing_for_images_are_of_all_machines(tokens: PushTokens) -> None:
+    pushers = Pushers(People({"annas-own": replace(ANNA, scope=parse_selector("rack=r1"))}), tokens)
+    with pytest.raises(Forbidden, match=r"anna@example has the scope rack=r1"):
+        pushers.by_own_token("annas-own")

@@ -1,0 +1,110 @@
+"""How routes keep to the scope of a token: which machines its bearer may see and change.
+
+What a key means outside of a scope is not found, in the same words as what does not exist: so nothing is learned of it.  A
+key that may be asked for is replaced by the id that it means, so that the route means the same.
+"""
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from aiohttp import web
+
+from tinkbox.api.access import caller
+from tinkbox.api.requests import key_of
+from tinkbox.engine.machines.machines import Machines
+from tinkbox.engine.workflows.breakpoints import Breakpoints
+from tinkbox.model.access import Caller
+from tinkbox.model.errors import Conflict, NotFound
+from tinkbox.model.hardware import Hardware
+from tinkbox.model.key_kinds import ToChange
+from tinkbox.model.labels import Selector
+from tinkbox.model.listing import WorkflowListing
+from tinkbox.model.text import quoted
+from tinkbox.model.workflow import Workflow
+
+_LOOKS = ("GET", "HEAD")
+
+
+class Scopes:
+    """Keeps what is asked of machines and workflows within the scope of who asks."""
+
+    def __init__(self, machines: Machines, breakpoints: Breakpoints) -> None:
+        self._machines = machines
+        self._breakpoints = breakpoints
+
+    async def machine(self, request: web.Request, person: Caller) -> None:
+        """The check of a route whose KEY is a machine; raises NotFound."""
+        request.match_info["key"] = self.machine_of(person, key_of(request))
+
+    async def workflow(self, request: web.Request, person: Caller) -> None:
+        """The check of a route whose KEY is a workflow: all machines of it have to be within the scope.  Raises NotFound."""
+        key = key_of(request)
+        request.match_info["key"] = await self.workflow_of(
+            person, key, ToChange.NO if request.method in _LOOKS else ToChange.ANY
+        )
+
+    def machine_of(self, person: Caller, key: str) -> str:
+        """The id of the machine that a key means; raises NotFound, and for who has no scope what `find` raises."""
+        scope = person.scope
+        if scope is None:
+            return self._machines.known.find(key).hardware.id
+        try:
+            found = self._machines.known.find(key).hardware
+        except (NotFound, Conflict):
+            raise _none("machine", key, person) from None
+        if not scope.matches(found.labels):
+            raise _none("machine", key, person)
+        return found.id
+
+    async def workflow_of(self, person: Caller, key: str, to_change: ToChange = ToChange.NO) -> str:
+        """The id of the workflow that a key means; raises as `machine_of`."""
+        try:
+            found = (await self._breakpoints.standing(key, to_change)).workflow
+        except (NotFound, Conflict):
+            if person.scope is None:
+                raise
+            raise _none("workflow", key, person) from None
+        if person.scope is not None and not self._within(person.scope, found):
+            raise _none("workflow", key, person)
+        return found.id
+
+    def refuse_others(self, person: Caller, values: Iterable[str]) -> None:
+        """Raises NotFound where one of the values that fill a template is an address of a machine outside of the scope."""
+        known = self._machines.known
+        for each in values:
+            record = known.get(known.at(each))
+            if person.scope is not None and record is not None and not person.scope.matches(record.hardware.labels):
+                raise _none("machine", each, person)
+
+    def ids(self, scope: Selector) -> tuple[str, ...]:
+        """The ids of the machines within a scope."""
+        return tuple(each.hardware.id for each in self._machines.known.all() if scope.matches(each.hardware.labels))
+
+    def listing(self, request: web.Request, wanted: WorkflowListing) -> WorkflowListing:
+        """The same list, of the workflows that who asks may see."""
+        scope = caller(request).scope
+        return wanted if scope is None else replace(wanted, within=self.ids(scope))
+
+    def _within(self, scope: Selector, workflow: Workflow) -> bool:
+        records = [self._machines.known.get(each) for each in workflow_machines(workflow)]
+        hosts = [self._machines.known.get(each.service.host) for each in workflow.services]
+        machines = [each.hardware if each is not None else None for each in records]
+        return bool(machines) and all(
+            each is not None and scope.matches(each.labels)
+            for each in (*machines, *(each.hardware for each in hosts if each is not None))
+        )
+
+
+def workflow_machines(workflow: Workflow) -> list[str]:
+    """The ids of all machines that a workflow has actions for."""
+    return list(dict.fromkeys(each.action.worker for each in workflow.actions))
+
+
+def is_within(request: web.Request, machine: Hardware) -> bool:
+    """Whether who asks may see a machine."""
+    scope = caller(request).scope
+    return scope is None or scope.matches(machine.labels)
+
+
+def _none(kind: str, key: str, person: Caller) -> NotFound:
+    return NotFound(f"no {kind} {quoted(key)} within the scope of {person.name}, {person.scope}")

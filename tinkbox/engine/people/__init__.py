@@ -1,0 +1,1 @@
+"""Who may speak to the appliance: the tokens of people and programs."""

@@ -1,0 +1,277 @@
+"""Use-cases of tokens: they are made, listed and revoked while the appliance runs, and a request is asked whose it is.
+
+All are in memory, by the hash of their text: whoever shows one costs a hash and a look, however many there are, and learns
+nothing by the time that it takes.
+"""
+
+import asyncio
+import hashlib
+import hmac
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Final, NoReturn
+
+from tinkbox.model.access import Caller, Means, Right, operator
+from tinkbox.model.errors import Conflict, Full, NotFound, Unavailable
+from tinkbox.model.labels import Selector
+from tinkbox.model.text import quoted
+from tinkbox.model.tokens import MAX_LOGINS, MAX_TOKENS, PREFIX, Token, parse_name, refuse_more
+from tinkbox.store.database import Store, Tables
+
+# How coarsely it is kept when a token was used last, and how often that is saved, in seconds.
+USE_SECONDS: Final = 60.0
+# So long an expired token is listed.
+KEPT: Final = timedelta(days=7)
+REVOKED: Final = "the token was revoked"
+EXPIRED: Final = "the token has expired"
+Ended = Callable[[str, str], None]
+_log = logging.getLogger(__name__)
+
+
+class Tokens:
+    """`own` is the operator's own token, which is in a file and has all rights.
+
+    `random` gives 48 hexadecimal digits that nobody guesses.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        clock: Callable[[], datetime],
+        new_id: Callable[[], str],
+        random: Callable[[], str],
+        own: str,
+    ) -> None:
+        self._store = store
+        self._clock = clock
+        self._new_id = new_id
+        self._random = random
+        self._own = hash_of(own)
+        self._by_hash: dict[str, Token] = {}
+        self._by_id: dict[str, Token] = {}
+        self._used: dict[str, datetime] = {}
+        self._unsaved: dict[str, datetime] = {}
+        self._saved_at = clock()
+        self._turn = asyncio.Lock()
+        self._changed = asyncio.Event()
+        self._told: list[Ended] = []
+
+    async def load(self) -> None:
+        """Take over what is stored."""
+        found = await self._store.read(lambda tables: tables.tokens.all())
+        self._by_hash = {each.hash: each for each in found}
+        self._by_id = {each.id: each for each in found}
+        self._used = {each.id: each.used_at for each in found if each.used_at is not None}
+
+    def tell_ends(self, told: Ended) -> None:
+        """Have `told` called with the id of each token that ends, and the reason, as soon as it ends."""
+        self._told.append(told)
+
+    def bearer(self, text: str) -> Caller | None:
+        """Who shows this token; None where it is unknown here, revoked or expired."""
+        shown = hash_of(text)
+        if hmac.compare_digest(shown, self._own):
+            return operator()
+        found = self._by_hash.get(shown)
+        if found is None or found.is_over(now := self._clock()):
+            return None
+        self._note_use(found.id, now)
+        return found.bearer
+
+    def with_id(self, token_id: str) -> Caller | None:
+        """Who bears the token of this id, None where it counts no more; the operator's own has none."""
+        if not token_id:
+            return operator()
+        found = self._by_id.get(token_id)
+        return found.bearer if found is not None and not found.is_over(self._clock()) else None
+
+    def counts(self, token_id: str) -> bool:
+        """Whether the token of this id is neither revoked nor expired."""
+        return self.with_id(token_id) is not None
+
+    def known(self, name: str) -> bool:
+        """Whether a token has this name, an expired one included."""
+        return any(each.name == name for each in self._by_id.values())
+
+    def all(self) -> list[Token]:
+        """By name, those lately expired as well; with their last use."""
+        tokens = (replace(each, used_at=self._used.get(each.id)) for each in self._by_hash.values())
+        return sorted(tokens, key=lambda each: (each.name, each.created_at, each.id))
+
+    async def issue(
+        self,
+        name: str,
+        rights: frozenset[Right],
+        *,
+        scope: Selector | None = None,
+        until: datetime | None,
+        by: Caller,
+        means: Means = Means.TOKEN,
+    ) -> str:
+        """Make a token, and return its text, which is nowhere else; raises as `make`."""
+        text, _ = await self.make(name, rights, scope=scope, until=until, by=by, means=means)
+        return text
+
+    async def make(
+        self,
+        name: str,
+        rights: frozenset[Right],
+        *,
+        scope: Selector | None = None,
+        until: datetime | None,
+        by: Caller,
+        means: Means = Means.TOKEN,
+    ) -> tuple[str, Token]:
+        """Make a token; returns its text, which is nowhere else, and what is kept of it.
+
+        `until` None: it never expires.  An expired one of this name makes room for it.  Those that an ISSUER vouched for may
+        have one name, so that a person may log in on several hosts.  Raises Invalid for a wrong name, Forbidden where `by`
+        would give more than they have, Conflict where the name is taken, Full where there are too many.
+        """
+        parse_name(name)
+        refuse_more(by, rights, scope)
+        text = PREFIX + self._random()
+        token = Token(
+            id=self._new_id(), hash=hash_of(text), name=name, rights=rights, means=means, scope=scope, until=until,
+            created_at=self._clock(), by=by.name,
+        )  # fmt: skip
+        await self._keep(token)
+        return text, token
+
+    def now(self) -> datetime:
+        """The time by which tokens expire."""
+        return self._clock()
+
+    async def take_in(self, name: str, rights: frozenset[Right], text: str, by: str) -> bool:
+        """Keep a token that was made elsewhere, without an end; whether it is one of ours from now on.
+
+        It is not where another one has its name, or it is the operator's.
+        """
+        shown = hash_of(text)
+        if shown in self._by_hash:
+            return self._by_hash[shown].name == name
+        if hmac.compare_digest(shown, self._own):
+            return False
+        token = Token(
+            id=self._new_id(), hash=shown, name=name, rights=rights, means=Means.TOKEN, scope=None, until=None,
+            created_at=self._clock(), by=by,
+        )  # fmt: skip
+        try:
+            await self._keep(token)
+        except Conflict:
+            return False
+        return True
+
+    async def revoke(self, name: str) -> list[Token]:
+        """End all tokens of this name, and what is under way with them; raises NotFound."""
+        async with self._turn:
+            found = [each for each in self.all() if each.name == name]
+            if not found:
+                raise NotFound(f"no token {quoted(name)} here: `tinkbox token list` shows them")
+            await self._store.write(lambda tables: tables.tokens.delete(each.id for each in found))
+            self._forget(found, REVOKED)
+        return found
+
+    async def run(self) -> NoReturn:
+        """End what is under way with expired tokens when they expire, and save when which was used."""
+        while True:
+            self._changed.clear()
+            try:
+                async with asyncio.timeout(self._seconds_to_next()):
+                    await self._changed.wait()
+            except TimeoutError:
+                pass
+            self.tell_expired()
+            if self._clock() - self._saved_at >= timedelta(seconds=USE_SECONDS):
+                try:
+                    await self.save()
+                    await self.forget_old()
+                except Unavailable as error:
+                    _log.warning("the use of tokens is not saved: %s", error, extra={"action": "saving.refused"})
+
+    def tell_expired(self) -> None:
+        """End what is under way with tokens that have expired."""
+        now = self._clock()
+        for each in self._by_hash.values():
+            if each.is_over(now):
+                self._tell(each.id, EXPIRED)
+
+    async def save(self) -> None:
+        """Save when which token was used; raises Unavailable."""
+        self._saved_at, saving = self._clock(), dict(self._unsaved)
+        if not saving:
+            return
+        await self._store.write(lambda tables: tables.tokens.note_use(saving))
+        for token_id, at in saving.items():
+            if self._unsaved.get(token_id) == at:
+                del self._unsaved[token_id]
+
+    async def _keep(self, token: Token) -> None:
+        async with self._turn:
+            now = self._clock()
+            namesakes = [each for each in self.all() if each.name == token.name]
+            live = [each for each in namesakes if not each.is_over(now)]
+            logins = all(each.means is Means.ISSUER for each in (token, *live))
+            if live and not logins:
+                raise Conflict(
+                    f"there is a token {quoted(token.name)} already: `tinkbox token revoke {token.name}` ends it, or choose "
+                    "another name"
+                )
+            going = [each for each in namesakes if each.is_over(now)]
+            if len(live) >= MAX_LOGINS:
+                going.append(live[0])
+            if len(self._by_hash) - len(going) >= MAX_TOKENS:
+                raise Full(
+                    f"there are {MAX_TOKENS} tokens: `tinkbox token list` shows them, `tinkbox token revoke` ends one"
+                )
+
+            def use_case(tables: Tables) -> None:
+                tables.tokens.delete(each.id for each in going)
+                tables.tokens.put(token)
+
+            await self._store.write(use_case)
+            self._forget(going, REVOKED)
+            self._by_hash[token.hash] = self._by_id[token.id] = token
+            self._changed.set()
+
+    async def forget_old(self) -> None:
+        """Forget what expired more than KEPT ago; raises Unavailable."""
+        async with self._turn:
+            now = self._clock()
+            old = [each for each in self._by_hash.values() if each.until is not None and each.until + KEPT <= now]
+            if old:
+                await self._store.write(lambda tables: tables.tokens.delete(each.id for each in old))
+                self._forget(old, EXPIRED)
+
+    def _forget(self, tokens: Sequence[Token], why: str) -> None:
+        for each in tokens:
+            del self._by_hash[each.hash], self._by_id[each.id]
+            self._used.pop(each.id, None)
+            self._unsaved.pop(each.id, None)
+            self._tell(each.id, why)
+
+    def _tell(self, token_id: str, why: str) -> None:
+        for told in self._told:
+            told(token_id, why)
+
+    def _note_use(self, token_id: str, now: datetime) -> None:
+        before = self._used.get(token_id)
+        if before is None or abs((now - before).total_seconds()) >= USE_SECONDS:
+            self._used[token_id] = self._unsaved[token_id] = now
+
+    def _seconds_to_next(self) -> float:
+        """Until the next one expires, at most USE_SECONDS: the clock may be set meanwhile."""
+        now = self._clock()
+        ahead = (
+            (each.until - now).total_seconds()
+            for each in self._by_hash.values()
+            if each.until is not None and each.until > now
+        )
+        return min((*ahead, USE_SECONDS))
+
+
+def hash_of(text: str) -> str:
+    """The SHA-256 of a token, in hexadecimal digits."""
+    return hashlib.sha256(text.encode(errors="replace")).hexdigest()

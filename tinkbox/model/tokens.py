@@ -1,0 +1,93 @@
+"""Tokens of people and programs: what is known of one, and what its name, its rights and its end may be."""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+
+from tinkbox.model.access import OPERATOR, Caller, Means, Right
+from tinkbox.model.duration import parse_duration
+from tinkbox.model.errors import Forbidden, Invalid
+from tinkbox.model.labels import Selector
+from tinkbox.model.text import quoted
+
+PREFIX: Final = "tbx_"
+"""Every token begins so, and 48 hexadecimal digits follow: programs that look for leaked secrets search for `tbx_[0-9a-f]{48}`."""
+NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,63}")
+NEVER: Final = "never"
+DEFAULT_DAYS: Final = 90
+MAX_DAYS: Final = 3650
+MAX_TOKENS: Final = 1000
+MAX_LOGINS: Final = 8
+"""Tokens that an issuer vouched for and that have one name: a ninth log-in ends the oldest."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Token:
+    """All that is kept of a token; of its text there is the SHA-256 alone, in hexadecimal digits.
+
+    `until` is None for one that never expires, `used_at` None for one that was not used yet, and late by a minute.  `by` is
+    who made it.
+    """
+
+    id: str
+    hash: str
+    name: str
+    rights: frozenset[Right]
+    means: Means
+    scope: Selector | None
+    until: datetime | None
+    created_at: datetime
+    by: str
+    used_at: datetime | None = None
+
+    def is_over(self, now: datetime) -> bool:
+        return self.until is not None and self.until <= now
+
+    @property
+    def bearer(self) -> Caller:
+        """Who shows it."""
+        return Caller(name=self.name, rights=self.rights, means=self.means, scope=self.scope, token=self.id)
+
+
+def parse_name(text: str) -> str:
+    """The name of a token; raises Invalid."""
+    if not NAME.fullmatch(text) or text == OPERATOR:
+        raise Invalid(
+            f"{quoted(text)} is no name of a token: use up to 64 letters, digits and . _ @ - in between, and not {OPERATOR}"
+        )
+    return text
+
+
+def parse_rights(texts: Iterable[str]) -> frozenset[Right]:
+    """Rights by their names, at least one; raises Invalid."""
+    given = list(texts)
+    wrong = next((each for each in given if each not in list(Right)), None)
+    if wrong is not None or not given:
+        which = "a token needs a right" if wrong is None else f"{quoted(wrong)} is no right"
+        raise Invalid(f"{which}: expected {', '.join(Right)}")
+    return frozenset(map(Right, given))
+
+
+def parse_expiry(text: str, now: datetime) -> datetime | None:
+    """When a token ends that expires after a duration such as 90d, empty: after DEFAULT_DAYS; None for `never`.  Raises Invalid."""
+    if text == NEVER:
+        return None
+    seconds = parse_duration(text) if text else DEFAULT_DAYS * 86_400
+    if not 0 < seconds <= MAX_DAYS * 86_400:
+        raise Invalid(f"{quoted(text)} is not between 1s and {MAX_DAYS}d: write {NEVER} for a token without an end")
+    return now + timedelta(seconds=seconds)
+
+
+def refuse_more(by: Caller, rights: frozenset[Right], scope: Selector | None) -> None:
+    """Raises Forbidden where somebody would give rights that they lack, or a wider scope than theirs."""
+    lacking = [each for each in Right if each in rights - by.rights]
+    if lacking:
+        raise Forbidden(f"{by.describe()} cannot give the right to {' or '.join(lacking)}: nobody gives what they lack")
+    if by.scope is None:
+        return
+    if scope is None or not set(by.scope.requirements) <= set(scope.requirements):
+        raise Forbidden(
+            f"{by.name} has the scope {by.scope} and cannot give a wider one: add `-l {quoted(str(by.scope))}`"
+        )

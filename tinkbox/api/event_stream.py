@@ -29,18 +29,14 @@ async def streamed(
                 async for chunk in chunks:
                     await response.write(chunk)
         except Denied as refusal:
-            await _cut_off(request, response, refusal)
-            return response
+            # Events have a place for the reason; what has none is cut off, so that nobody takes it for whole.
+            if content_type != EVENT_STREAM:
+                if request.transport is not None:
+                    request.transport.close()
+                return response
+            await response.write(f"event: denied\ndata: {json.dumps({'detail': str(refusal)})}\n\n".encode())
         await response.write_eof()
     return response
-
-
-async def _cut_off(request: web.Request, response: web.StreamResponse, refusal: Denied) -> None:
-    """Say why in an event, and close the connection: no other kind of answer has a place for it, but none is taken for whole."""
-    if response.content_type == EVENT_STREAM:
-        await response.write(f"event: denied\ndata: {json.dumps({'detail': str(refusal)})}\n\n".encode())
-    if request.transport is not None:
-        request.transport.close()
 
 
 def sent(identity: str, kind: str = "", document: object = None) -> bytes:

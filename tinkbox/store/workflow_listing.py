@@ -82,7 +82,10 @@ def _conditions(wanted: WorkflowListing) -> Iterator[tuple[str, list[Any]]]:
     if wanted.within is not None:
         within = json.dumps(list(wanted.within))
         yield "id IN (SELECT workflow_id FROM action WHERE worker IN (SELECT value FROM json_each(?)))", [within]
-        yield "id NOT IN (SELECT workflow_id FROM action WHERE worker NOT IN (SELECT value FROM json_each(?)))", [within]
+        yield (
+            "id NOT IN (SELECT workflow_id FROM action WHERE worker NOT IN (SELECT value FROM json_each(?)))",
+            [within],
+        )
         hosted = "host IN (SELECT id FROM hardware) AND host NOT IN (SELECT value FROM json_each(?))"
         yield f"id NOT IN (SELECT workflow_id FROM service WHERE {hosted})", [within]  # noqa: S608  our own words
     if wanted.template is not None:

@@ -128,14 +128,16 @@ async def serving(
     middlewares: Sequence[Middleware] = (),
     room: Room | None = None,
     port: int = 0,
+    prepare: Callable[[web.Application], None] = lambda _: None,
 ) -> AsyncIterator[Registry]:
-    """`middlewares` see each request first.  What `mirrors` have is fetched.  `port` 0: any."""
+    """`middlewares` see each request first, and `prepare` changes the application.  What `mirrors` have is fetched.  `port` 0: any."""
     clock = clock or Clock()
     store = ImageStore(root, clock, Limits(DECLARED, time.monotonic), room)
     app = web.Application(middlewares=[*middlewares, refusals_become_problems])
     upstreams = Upstreams(store, mirrors, lambda: (clock() - START).total_seconds(), clock=clock)
     tokens = PushTokens(b"key", lambda: (clock() - START).total_seconds())
     app.add_routes(routes(store, upstreams, Pushers(PEOPLE, tokens), RefusedTokens()))
+    prepare(app)
     runner = web.AppRunner(app, shutdown_timeout=1)
     await runner.setup()
     site = web.TCPSite(runner, "127.0.0.1", port)

@@ -91,7 +91,6 @@ async def test_a_token_that_can_be_guessed_fails_the_start(old: Path, name: str,
     with pytest.raises(Unavailable, match=rf"{name} {why}"):
         examine_tokens(old, NAMED)
     with pytest.raises(Unavailable, match=rf"{name} {why}"):
-        operators_token(old)
         await take_in_files(old, NAMED, Kept())
 
 

@@ -1,0 +1,140 @@
+"""A token with a scope sees and changes the machines with its labels, what is done with them, and nothing else."""
+
+import json
+from collections.abc import AsyncIterator
+from typing import Any
+
+import aiohttp
+import pytest
+
+from tests.integration.api.door import Door
+from tests.integration.engine.appliance import HELLO, RELAY, hardware, mac
+from tests.integration.engine.held import hold
+
+IN, OUT = 1, 2
+
+
+class Rack:
+    """Asks with every right for the machines with rack=r1: machine 1 is one, machine 2 is not."""
+
+    def __init__(self, door: Door, session: aiohttp.ClientSession) -> None:
+        self.door, self.session = door, session
+
+    async def ask(self, method: str, path: str, document: object = None) -> tuple[int, Any]:
+        async with self.session.request(method, self.door.url + path, json=document) as response:
+            text = await response.text()
+            return response.status, json.loads(text) if text.startswith(("{", "[")) else text
+
+    async def done(self, method: str, path: str, document: object = None) -> Any:
+        status, answer = await self.ask(method, path, document)
+        assert status < 300, answer
+        return answer
+
+
+@pytest.fixture
+async def rack(door: Door) -> AsyncIterator[Rack]:
+    for number in (IN, OUT):
+        await door.done("POST", "/v1/hardware", hardware(number))
+    await door.done("PATCH", "/v1/hardware/machine-1/labels", {"set": {"rack": "r1"}})
+    await door.done("PATCH", "/v1/hardware/machine-2/labels", {"set": {"rack": "r2"}})
+    await door.done("POST", "/v1/templates", {"name": "hello", "data": HELLO})
+    async with aiohttp.ClientSession(headers={"Authorization": "Bearer rack-token"}) as session:
+        yield Rack(door, session)
+
+
+async def made(door: Door, number: int) -> str:
+    wish = {"template": "hello", "hardware": {"device_1": mac(number)}}
+    return str((await door.done("POST", "/v1/workflows", wish))["id"])
+
+
+async def test_machines_are_listed_shown_and_labelled_within_the_scope_alone(rack: Rack) -> None:
+    assert [each["name"] for each in await rack.done("GET", "/v1/hardware")] == ["machine-1"]
+    assert await rack.done("GET", "/v1/hardware?label=rack%3Dr2") == []
+    assert (await rack.done("GET", "/v1/hardware/machine-1"))["name"] == "machine-1"
+    await rack.done("PATCH", "/v1/hardware/machine-1/labels", {"set": {"gpu": "no"}})
+    for key in ("machine-2", hardware(OUT)["id"], mac(OUT), "172.30.0.12"):
+        for method, path in (("GET", ""), ("PATCH", "/labels"), ("GET", "/credential"), ("GET", "/timeline")):
+            document = {"set": {"rack": "r1"}} if method == "PATCH" else None
+            status, problem = await rack.ask(method, f"/v1/hardware/{key}{path}", document)
+            assert status == 404, (key, path)
+            assert problem["detail"].startswith("no machine ")
+    assert (await rack.door.done("GET", "/v1/hardware/machine-2"))["labels"] == {"rack": "r2"}
+
+
+async def test_what_is_outside_of_the_scope_is_told_as_what_does_not_exist(rack: Rack) -> None:
+    for key in ("machine-2", "machine-9", "0", "machine"):
+        status, problem = await rack.ask("GET", f"/v1/hardware/{key}")
+        assert (status, problem["detail"]) == (404, f"no machine '{key}' within the scope of of-rack-r1, rack=r1")
+
+
+async def test_workflows_are_listed_shown_and_changed_within_the_scope_alone(rack: Rack) -> None:
+    inside, outside = await made(rack.door, IN), await made(rack.door, OUT)
+    assert [each["id"] for each in await rack.done("GET", "/v1/workflows")] == [inside]
+    assert await rack.done("GET", "/v1/workflows?machine=machine-1") != []
+    assert (await rack.ask("GET", "/v1/workflows?machine=machine-2"))[0] == 404
+    for path in ("", "/state", "/events", "/logs", "/data", "/breakpoints", "/shells"):
+        assert (await rack.ask("GET", f"/v1/workflows/{inside}{path}"))[0] == 200, path
+        assert (await rack.ask("GET", f"/v1/workflows/{outside}{path}"))[0] == 404, path
+    for method, path in (("POST", "/cancel"), ("POST", "/retry"), ("DELETE", ""), ("POST", "/breakpoints/clear")):
+        assert (await rack.ask(method, f"/v1/workflows/{outside}{path}"))[0] == 404, path
+    await rack.done("POST", f"/v1/workflows/{inside}/cancel")
+    states = {each["id"]: each["state"] for each in await rack.door.done("GET", "/v1/workflows")}
+    assert states[inside] != states[outside] == "PENDING"
+
+
+async def test_a_name_that_workflows_share_means_the_newest_which_may_be_outside(rack: Rack) -> None:
+    await made(rack.door, IN)
+    await made(rack.door, OUT)
+    status, problem = await rack.ask("POST", "/v1/workflows/hello_world_workflow/cancel")
+    assert (status, problem["detail"][:11]) == (404, "no workflow")
+
+
+async def test_a_workflow_that_has_work_outside_of_the_scope_is_outside(rack: Rack) -> None:
+    await rack.door.done("POST", "/v1/templates", {"name": "relay", "data": RELAY})
+    wish = {"template": "relay", "hardware": {"a": mac(IN), "b": mac(OUT)}}
+    both = (await rack.door.done("POST", "/v1/workflows", wish))["id"]
+    assert await rack.done("GET", "/v1/workflows") == []
+    assert (await rack.ask("GET", f"/v1/workflows/{both}"))[0] == 404
+
+
+async def test_workflows_are_made_for_machines_of_the_scope_alone(rack: Rack) -> None:
+    await rack.door.done("POST", "/v1/templates", {"name": "relay", "data": RELAY})
+    named = HELLO.replace("{{.device_1}}", mac(OUT))
+    await rack.door.done("POST", "/v1/templates", {"name": "named", "data": named})
+    refused: list[tuple[dict[str, object], int]] = [
+        ({"template": "hello", "hardware": {"device_1": mac(OUT)}}, 404),
+        ({"template": "hello", "hardware": {"device_1": "172.30.0.12"}}, 404),
+        ({"template": "hello", "machine": "machine-2"}, 404),
+        ({"template": "relay", "hardware": {"a": mac(IN), "b": mac(OUT)}}, 404),
+        ({"template": "named", "hardware": {"device_1": mac(IN)}}, 403),
+        ({"documents": "kind: Workflow"}, 403),
+    ]
+    for wish, status in refused:
+        got, answer = await rack.ask("POST", "/v1/workflows", wish)
+        assert got == status, (wish, answer)
+    assert await rack.door.done("GET", "/v1/workflows") == []
+    await rack.done("POST", "/v1/workflows", {"template": "hello", "hardware": {"device_1": mac(IN)}})
+    assert len(await rack.done("GET", "/v1/workflows")) == 1
+
+
+async def test_a_machine_is_taken_into_work_by_its_name_too(rack: Rack) -> None:
+    made_one = await rack.done("POST", "/v1/workflows", {"template": "hello", "machine": "machine-1"})
+    assert [each["id"] for each in await rack.done("GET", "/v1/workflows")] == [made_one["id"]]
+
+
+async def test_holds_and_shells_are_of_the_scope_alone(rack: Rack) -> None:
+    await rack.door.done("PATCH", "/v1/hardware/machine-1/labels", {"set": {"rack": "r2"}})
+    offer = await hold(rack.door.box, hardware(IN)["id"])
+    assert await rack.done("GET", "/v1/breakpoints") == []
+    assert len(await rack.door.done("GET", "/v1/breakpoints")) == 1
+    for method, path in (("POST", "/shells"), ("POST", "/breakpoints/verdict"), ("POST", "/breakpoints/extend")):
+        status, _ = await rack.ask(method, f"/v1/workflows/{offer.workflow_id}{path}", {})
+        assert status == 404, path
+    opened = await rack.door.done("POST", f"/v1/workflows/{offer.workflow_id}/shells", {"tty": True})
+    assert (await rack.ask("GET", f"/v1/shells/{opened['id']}/recording"))[0] == 404
+
+
+async def test_a_machine_that_leaves_the_scope_is_out_of_it_at_once(rack: Rack) -> None:
+    await rack.done("PATCH", "/v1/hardware/machine-1/labels", {"set": {"rack": "r9"}})
+    assert await rack.done("GET", "/v1/hardware") == []
+    assert (await rack.ask("PATCH", "/v1/hardware/machine-1/labels", {"set": {"rack": "r1"}}))[0] == 404

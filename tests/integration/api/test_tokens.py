@@ -1,0 +1,248 @@
+"""`/v1/tokens`, and what becomes of a request that is under way when its token ends."""
+
+import asyncio
+import io
+import json
+import re
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import timedelta
+
+import aiohttp
+import pytest
+
+from tests.integration.api.door import Door, image_archive
+from tests.integration.api.test_shells import Held, frame
+from tests.integration.engine.appliance import HELLO, hardware, mac
+from tests.integration.engine.held import hold, out
+from tests.integration.registry.serving import until
+from tinkbox.model.access import Right
+from tinkbox.wire.messages.shell import Channel
+
+EVERY = [str(each) for each in Right]
+WITHIN = 60.0  # seconds, for what takes less than one
+
+
+async def make(door: Door, name: str = "anna", *rights: str, **more: str) -> str:
+    wish = {"name": name, "rights": list(rights or EVERY), **more}
+    return str((await door.done("POST", "/v1/tokens", wish))["token"])
+
+
+@asynccontextmanager
+async def asking(token: str) -> AsyncIterator[aiohttp.ClientSession]:
+    async with aiohttp.ClientSession(headers={"Authorization": f"Bearer {token}"}) as session:
+        yield session
+
+
+async def test_a_token_is_made_shown_once_used_listed_and_revoked(door: Door) -> None:
+    made = await door.done(
+        "POST", "/v1/tokens", {"name": "anna", "rights": ["look", "attach"], "scope": "rack=r1", "expires": "30d"}
+    )
+    assert re.fullmatch(r"tbx_[0-9a-f]{48}", made["token"])
+    async with asking(made["token"]) as anna, anna.get(f"{door.url}/v1/hardware") as answer:
+        assert (answer.status, await answer.json()) == (200, [])
+    (listed,) = await door.done("GET", "/v1/tokens")
+    assert made["token"] not in json.dumps(listed)
+    now = door.box.clock()
+    assert listed == {
+        "id": made["id"],
+        "name": "anna",
+        "rights": ["look", "attach"],
+        "means": "token",
+        "scope": "rack=r1",
+        "created_at": now.isoformat(),
+        "expires_at": (now + timedelta(days=30)).isoformat(),
+        "expired": False,
+        "used_at": now.isoformat(),
+        "by": listed["by"],
+    }
+    assert listed["by"] not in ("", "operator")  # the user of this host
+    assert await door.done("DELETE", "/v1/tokens/anna") == {"name": "anna", "revoked": 1}
+    async with asking(made["token"]) as anna, anna.get(f"{door.url}/v1/hardware") as answer:
+        assert answer.status == 401
+        assert "was revoked" in (await answer.json(content_type=None))["detail"]
+
+
+async def test_a_token_lasts_ninety_days_where_nothing_else_is_said_and_for_ever_where_that_is(door: Door) -> None:
+    await make(door, "anna")
+    await make(door, "bert", expires="never")
+    found = {each["name"]: each["expires_at"] for each in await door.done("GET", "/v1/tokens")}
+    assert found == {"anna": (door.box.clock() + timedelta(days=90)).isoformat(), "bert": None}
+
+
+@pytest.mark.parametrize(
+    ("wish", "why"),
+    [
+        ({"name": "a b", "rights": ["look"]}, "'a b' is no name of a token"),
+        ({"name": "operator", "rights": ["look"]}, "is no name of a token"),
+        ({"name": "anna", "rights": []}, "a token needs a right: expected look, operate"),
+        ({"name": "anna", "rights": ["lok"]}, "'lok' is no right: expected look, operate"),
+        ({"name": "anna", "rights": ["look"], "expires": "soon"}, "'soon' is no duration"),
+        ({"name": "anna", "rights": ["look"], "expires": "0s"}, "write never for a token without an end"),
+        ({"name": "anna", "rights": ["look"], "expires": "99999d"}, "write never for a token without an end"),
+        ({"name": "anna", "rights": ["look"], "scope": "=="}, "=="),
+        ({"name": "anna", "rights": ["look"], "right": "x"}, "right"),
+    ],
+)
+async def test_a_wrong_wish_is_refused_and_makes_none(door: Door, wish: dict[str, object], why: str) -> None:
+    status, problem = await door.ask("POST", "/v1/tokens", wish)
+    assert status == 422
+    assert why in json.dumps(problem, ensure_ascii=False)
+    assert await door.done("GET", "/v1/tokens") == []
+
+
+async def test_an_administrator_gives_no_right_that_they_lack(door: Door) -> None:
+    admins = await make(door, "admin", "admin", "look")
+    async with asking(admins) as admin:
+        for right in EVERY:
+            wish = {"name": f"for-{right}", "rights": [right]}
+            async with admin.post(f"{door.url}/v1/tokens", json=wish) as answer:
+                assert answer.status == (201 if right in ("admin", "look") else 403), right
+    assert {each["name"]: each["by"] for each in await door.done("GET", "/v1/tokens") if each["name"] != "admin"} == {
+        "for-admin": "admin",
+        "for-look": "admin",
+    }
+
+
+async def test_an_expired_token_is_refused_like_an_unknown_one(door: Door) -> None:
+    made = await make(door, expires="1h")
+    door.box.clock.forward(3600)
+    async with asking(made) as anna, anna.get(f"{door.url}/v1/hardware") as answer:
+        assert answer.status == 401
+        assert "has expired" in (await answer.json(content_type=None))["detail"]
+    assert [each["expired"] for each in await door.done("GET", "/v1/tokens")] == [True]
+
+
+async def revoked(door: Door, name: str = "anna") -> None:
+    await door.done("DELETE", f"/v1/tokens/{name}")
+
+
+async def test_a_watch_ends_with_its_token_and_says_why(door: Door) -> None:
+    annas, berts = await make(door, "anna"), await make(door, "bert")
+    async with (
+        asking(annas) as anna,
+        asking(berts) as bert,
+        anna.get(f"{door.url}/v1/events") as followed,
+        bert.get(f"{door.url}/v1/events") as other,
+    ):
+        assert (await followed.content.readline()).startswith(b"id: ")
+        async with asyncio.timeout(WITHIN):
+            await revoked(door)
+            told = await followed.content.read()
+            assert b"event: denied" in told
+            assert b"the token was revoked" in told
+            await door.done("POST", "/v1/hardware", hardware(1))
+            await door.box.workflow()  # of which the other hears
+            while b"workflow.created" not in await other.content.readline():
+                pass
+
+
+async def test_a_watch_ends_when_its_token_expires(door: Door) -> None:
+    made = await make(door, expires="1h")
+    async with asking(made) as anna, anna.get(f"{door.url}/v1/events") as followed:
+        await followed.content.readline()
+        async with asyncio.timeout(WITHIN):
+            door.box.clock.forward(3600)
+            door.tokens.tell_expired()
+            assert b"the token has expired" in await followed.content.read()
+
+
+async def test_the_output_of_actions_is_followed_no_longer_than_the_token_counts(door: Door) -> None:
+    await door.done("POST", "/v1/hardware", hardware(1))
+    await door.done("POST", "/v1/templates", {"name": "hello", "data": HELLO})
+    flow = await door.done("POST", "/v1/workflows", {"template": "hello", "hardware": {"device_1": mac(1)}})
+    made = await make(door)
+    async with (
+        asking(made) as anna,
+        anna.get(f"{door.url}/v1/workflows/{flow['id']}/logs", params={"follow": "1"}) as followed,
+    ):
+        async with asyncio.timeout(WITHIN):
+            await revoked(door)
+            with pytest.raises(aiohttp.ClientPayloadError):  # nobody takes it for all of the output
+                await followed.content.read()
+
+
+async def test_a_shell_is_closed_with_its_token_and_says_why(door: Door) -> None:
+    worker = await door.box.machine(1)
+    held = Held(door, worker, await hold(door.box, worker))
+    made = await make(door)
+    opened = await held.open(made)
+    async with (
+        held.attached(opened, made) as client,
+        held.door.shells.served(held.worker, held.offer.attempt, opened["id"]) as line,
+    ):
+        await line.deliver(out(b"/ # "))
+        await frame(client, Channel.STDOUT)
+        async with asyncio.timeout(WITHIN):
+            await revoked(door)
+            while not client.closed:
+                message = await client.receive()
+        assert client.close_code == aiohttp.WSCloseCode.POLICY_VIOLATION
+        assert message.extra is None or "the token was revoked" in message.extra
+
+
+async def test_a_shell_of_a_browser_which_has_a_ticket_alone_is_closed_as_well(door: Door) -> None:
+    worker = await door.box.machine(1)
+    held = Held(door, worker, await hold(door.box, worker))
+    opened = await held.open(await make(door))
+    async with held.attached(opened) as client:
+        async with asyncio.timeout(WITHIN):
+            await revoked(door)
+            while not client.closed:
+                await client.receive()
+        assert client.close_code == aiohttp.WSCloseCode.POLICY_VIOLATION
+
+
+async def test_a_ticket_opens_nothing_once_its_token_was_revoked(door: Door) -> None:
+    worker = await door.box.machine(1)
+    held = Held(door, worker, await hold(door.box, worker))
+    opened = await held.open(await make(door))
+    await revoked(door)
+    with pytest.raises(aiohttp.WSServerHandshakeError) as refused:
+        async with held.attached(opened):
+            pass
+    assert refused.value.status == 401
+
+
+async def test_an_archive_that_is_being_sent_is_refused_and_nothing_of_it_is_kept(door: Door) -> None:
+    made, archive = await make(door), image_archive()
+    revoking = asyncio.Event()
+
+    async def slowly() -> AsyncIterator[bytes]:
+        yield archive[:1000]
+        await revoking.wait()
+        yield archive[1000:]
+
+    async def revoke() -> None:
+        await until(lambda: door.tokens.all()[0].used_at is not None)
+        await revoked(door)  # though the rest of the archive never comes
+
+    async with asking(made) as anna, asyncio.timeout(WITHIN), asyncio.TaskGroup() as group:
+        group.create_task(revoke())
+        try:
+            async with anna.post(f"{door.url}/v1/images", data=slowly()) as answer:
+                assert answer.status == 401
+                assert "the token was revoked" in await answer.text()
+        except aiohttp.ClientConnectionError:
+            pass  # the connection was closed before it was read
+        revoking.set()
+    assert await door.done("GET", "/v1/images") == []
+
+
+async def test_a_change_that_is_under_way_runs_to_its_end(door: Door) -> None:
+    """What it committed must reach the memory of the appliance too."""
+    made = await make(door)
+    async with asking(made) as anna, asyncio.TaskGroup() as group:
+
+        async def push() -> None:
+            try:
+                async with anna.post(f"{door.url}/v1/hardware", data=io.BytesIO(json.dumps(hardware(1)).encode())):
+                    pass
+            except aiohttp.ClientConnectionError:
+                pass
+
+        group.create_task(push())
+        group.create_task(revoked(door))
+    listed = {each["id"] for each in await door.done("GET", "/v1/hardware")}
+    stored = await door.box.store.read(lambda tables: {each.hardware.id for each in tables.hardware.all()})
+    assert listed == stored

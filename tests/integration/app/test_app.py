@@ -220,14 +220,41 @@ def test_an_operator_door_that_machines_can_reach_is_warned_of(tmp_path: Path, h
     assert (checked.status, f"warning: operator.listen {listen} is open to every machine" in checked.out) == (0, warns)
 
 
-def test_people_have_tokens_of_their_own_and_their_rights_at_both_doors(tmp_path: Path) -> None:
+def test_tokens_of_an_earlier_release_go_on_working_at_both_doors_with_the_key_and_without(tmp_path: Path) -> None:
+    """It kept each in a file, for who stands under operator.people."""
     configuration = configure(tmp_path)
-    people = "{anna: [look, attach], bert: [look, operate]}"
-    text = configuration.path.read_text()
-    configuration.path.write_text(text.replace("operator: {listen", f"operator: {{people: {people}, listen"))
+    text, people = configuration.path.read_text(), "{anna: [look, attach], bert: [look, operate], carl: [look]}"
+    tokens = {name: f"{name}-had-this-token-before" for name in ("anna", "bert")}
+    folder = configuration.data / "people"
+    folder.mkdir(mode=0o700, parents=True)
+    configuration.data.chmod(0o700)
+    for name, token in tokens.items():
+        (folder / f"{name}.token").write_text(f"{token}\n")
+    headers = {name: {"Authorization": f"Bearer {token}"} for name, token in tokens.items()}
+    for key in (f"people: {people}, ", f"people: {people}, ", ""):
+        configuration.path.write_text(text.replace("operator: {listen", f"operator: {{{key}listen"))
+        with serving(configuration):
+            assert [*folder.iterdir()] == []
+            for name, changes, pushes in (("anna", 403, 403), ("bert", 422, 202)):
+                assert ask(configuration.operator_port, "/v1/hardware", **headers[name])[0] == 200
+                assert ask(configuration.operator_port, "/v1/hardware", "POST", **headers[name])[0] == changes
+                assert ask(configuration.http_port, "/v2/x/blobs/uploads/", "POST", **headers[name])[0] == pushes
+            if key:
+                continue
+            assert run("--data", str(configuration.data), "token", "revoke", "bert", "--yes").status == 0
+            assert ask(configuration.operator_port, "/v1/hardware", **headers["bert"])[0] == 401
+            assert ask(configuration.http_port, "/v2/x/blobs/uploads/", "POST", **headers["bert"])[0] == 401
+
+
+def test_people_have_their_rights_at_both_doors(tmp_path: Path) -> None:
+    configuration = configure(tmp_path)
     with serving(configuration):
         tokens = {
-            name: (configuration.data / "people" / f"{name}.token").read_text().strip() for name in ("anna", "bert")
+            name: run(
+                *("--data", str(configuration.data), "token", "create", name),
+                *(word for right in rights for word in ("--right", right)),
+            ).out.strip()
+            for name, rights in {"anna": ["look", "attach"], "bert": ["look", "operate", "push"]}.items()
         }
         headers = {name: {"Authorization": f"Bearer {token}"} for name, token in tokens.items()}
         for name, changes, pushes in (("anna", 403, 403), ("bert", 422, 202)):
@@ -236,4 +263,4 @@ def test_people_have_tokens_of_their_own_and_their_rights_at_both_doors(tmp_path
             assert ask(configuration.http_port, "/v2/x/blobs/uploads/", "POST", **headers[name])[0] == pushes
         denied = ask_operator_door(configuration, "/v1/hardware", "POST", **headers["anna"])[1].decode()
         assert "anna (look, attach) lacks the right to operate" in denied
-        assert "operator.people in tinkbox.yaml" in denied
+        assert "`tinkbox token create NAME --right operate`" in denied

@@ -105,10 +105,7 @@ class Lab:
 
 @pytest.fixture(scope="module")
 def appliance(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Configuration]:
-    """One that knows a person who may only look."""
     configuration = configure(tmp_path_factory.mktemp("appliance"))
-    people = configuration.path.read_text().replace("operator: {", "operator: {people: {anna: [look, attach]}, ")
-    configuration.path.write_text(people)
     with serving(configuration):
         yield configuration
 
@@ -268,15 +265,16 @@ def test_a_template_and_breakpoints_that_do_not_fit_create_nothing(lab: Lab) -> 
 
 def test_whoever_may_only_look_sees_what_is_held_and_decides_nothing(lab: Lab) -> None:
     lab.hold()
+    made = lab.tinkbox("token", "create", "anna", "--right", "look", "--right", "attach")
     environment = {
         "TINKBOX_SERVER": f"http://127.0.0.1:{lab.appliance.operator_port}",
-        "TINKBOX_TOKEN": (lab.appliance.data / "people" / "anna.token").read_text().strip(),
+        "TINKBOX_TOKEN": made.out.strip(),
     }
     assert lab.workflow[:8] in run("breakpoint", "list", environment=environment).out
     failed = run("breakpoint", "fail", lab.workflow, environment=environment)
     assert (failed.status, failed.out, failed.err.count("\n")) == (1, "", 1)
     assert "anna (look, attach) lacks the right to operate" in failed.err
-    assert "operator.people" in failed.err
+    assert "`tinkbox token create NAME --right operate`" in failed.err
 
 
 def test_what_labels_of_machines_select_is_decided_and_aborted_only_with_a_yes(lab: Lab) -> None:

@@ -1,0 +1,80 @@
+"""`tinkbox token`: as people and scripts type it."""
+
+import csv
+import io
+import json
+import re
+from collections.abc import Iterator
+
+import pytest
+
+from tests.integration.cli.serving import Configuration, Ended, configure, run, serving
+
+
+@pytest.fixture(scope="module")
+def appliance(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Configuration]:
+    configuration = configure(tmp_path_factory.mktemp("appliance"))
+    with serving(configuration):
+        yield configuration
+
+
+@pytest.fixture
+def typed(appliance: Configuration):  # noqa: ANN201
+    def type_it(*words: str) -> Ended:
+        return run("--data", str(appliance.data), *words)
+
+    return type_it
+
+
+def test_a_token_is_made_and_used_and_revoked_without_a_restart(appliance: Configuration, typed) -> None:
+    made = typed("token", "create", "anna", "--right", "look", "-l", "rack=r1", "--expires", "30d")
+    assert (made.status, made.err) == (0, "")
+    assert re.fullmatch(r"tbx_[0-9a-f]{48}\n", made.out)
+    environment = {
+        "TINKBOX_SERVER": f"http://127.0.0.1:{appliance.operator_port}",
+        "TINKBOX_TOKEN": made.out.strip(),
+    }
+    assert run("hardware", "list", environment=environment).status == 0
+    refused = run("hardware", "delete", "machine-1", "--yes", environment=environment)
+    assert (refused.status, "`tinkbox token create NAME --right operate`" in refused.err) == (1, True)
+    assert typed("token", "revoke", "anna", "--yes").out == "Revoked token:  anna\n"
+    refused = run("hardware", "list", environment=environment)
+    assert (refused.status, refused.err.count("\n"), "was revoked" in refused.err) == (1, 1, True)
+
+
+def test_tokens_are_listed_in_every_format(typed) -> None:
+    assert typed("token", "create", "bert", "--right", "look", "--right", "operate", "--expires", "never").status == 0
+    table = typed("token", "list").out
+    assert "bert" in table
+    assert "look,operate" in table
+    assert "never" in table
+    (listed,) = [each for each in json.loads(typed("token", "list", "-o", "json").out) if each["name"] == "bert"]
+    assert (listed["rights"], listed["expires_at"], listed["scope"]) == (["look", "operate"], None, "")
+    (row,) = [each for each in csv.DictReader(io.StringIO(typed("token", "list", "-o", "csv").out)) if each["name"] == "bert"]
+    assert row["rights"] == "look,operate"
+    assert typed("token", "list", "-q").out == "bert\n"
+    assert "name: bert" in typed("token", "list", "-o", "yaml").out
+    assert typed("token", "revoke", "bert", "--yes").status == 0
+
+
+def test_a_token_as_json_has_its_text(typed) -> None:
+    made = json.loads(typed("token", "create", "carl", "--right", "admin", "-o", "json").out)
+    assert made["token"].startswith("tbx_")
+    assert made["rights"] == ["admin"]
+    assert typed("token", "revoke", "carl", "--yes").status == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "told"),
+    [
+        (["token", "create", "anna"], 2, "--right"),
+        (["token", "create", "anna", "--right", "lok"], 2, "look"),
+        (["token", "create", "a b", "--right", "look"], 1, "is no name of a token"),
+        (["token", "create", "anna", "--right", "look", "--expires", "soon"], 1, "'soon' is no duration"),
+        (["token", "create", "anna", "--right", "look", "-l", "=="], 2, "=="),
+        (["token", "revoke", "nobody", "--yes"], 1, "token list` shows them"),
+    ],
+)
+def test_what_cannot_be_is_refused_with_the_way_out(typed, words: list[str], status: int, told: str) -> None:
+    refused = typed(*words)
+    assert (refused.status, refused.out, told in refused.err) == (status, "", True), refused.err

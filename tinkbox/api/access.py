@@ -81,6 +81,11 @@ def may_look(request: web.Request) -> bool:
     return Right.LOOK in caller(request).rights
 
 
+def may_read_secrets(request: web.Request) -> bool:
+    """Whether who asks is shown what the field calls secret (`model.documents.secret_fields`)."""
+    return Right.SECRETS in caller(request).rights
+
+
 def caller(request: web.Request) -> Caller:
     """Who asks: the bearer of a token, or the user of this host at the other end of the unix socket.
 

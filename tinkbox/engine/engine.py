@@ -61,6 +61,7 @@ from tinkbox.model.boot import Plan
 from tinkbox.model.diagnosis import Diagnosis
 from tinkbox.model.discovery import Quotas, Rule
 from tinkbox.model.disk_usage import Stored
+from tinkbox.model.documents.secret_fields import refuse_masked
 from tinkbox.model.errors import Remarks
 from tinkbox.model.hardware import Hardware, MacAddress
 from tinkbox.model.images.standing import StandingOf
@@ -324,4 +325,5 @@ class Engine:
 
 def _remarks_on(addressing: Addressing, lease_at: Callable[[IPv4Address], Lease | None], machine: Hardware) -> Remarks:
     """What there is to say of a machine's document, its addresses, and its texts for cloud-init; raises Invalid."""
+    refuse_masked(machine.document)
     return machine.remarks + Remarks(notes=tuple(notes_on(machine, addressing, lease_at))) + check_texts(machine)

@@ -19,7 +19,7 @@ def appliance(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Configuratio
 
 
 @pytest.fixture
-def typed(appliance: Configuration):  # noqa: ANN201
+def typed(appliance: Configuration):
     def type_it(*words: str) -> Ended:
         return run("--data", str(appliance.data), *words)
 
@@ -50,7 +50,9 @@ def test_tokens_are_listed_in_every_format(typed) -> None:
     assert "never" in table
     (listed,) = [each for each in json.loads(typed("token", "list", "-o", "json").out) if each["name"] == "bert"]
     assert (listed["rights"], listed["expires_at"], listed["scope"]) == (["look", "operate"], None, "")
-    (row,) = [each for each in csv.DictReader(io.StringIO(typed("token", "list", "-o", "csv").out)) if each["name"] == "bert"]
+    (row,) = [
+        each for each in csv.DictReader(io.StringIO(typed("token", "list", "-o", "csv").out)) if each["name"] == "bert"
+    ]
     assert row["rights"] == "look,operate"
     assert typed("token", "list", "-q").out == "bert\n"
     assert "name: bert" in typed("token", "list", "-o", "yaml").out

@@ -9,7 +9,7 @@ from typing import Any, Final, NotRequired, Required, TypedDict
 
 from aiohttp import web
 
-from tinkbox.api.access import may_look, needing, needing_either, require, require_for
+from tinkbox.api.access import may_look, may_read_secrets, needing, needing_either, require, require_for
 from tinkbox.api.answers import Json
 from tinkbox.api.changes import log_change
 from tinkbox.api.json_values import Document, NamedIdentity, ProblemFields, Time, time
@@ -30,6 +30,7 @@ from tinkbox.model.access import Right
 from tinkbox.model.applying import MAX_APPLIED, MAX_FILES
 from tinkbox.model.declaration import RETIRED_KEY
 from tinkbox.model.documents.kept_documents import KeptKind
+from tinkbox.model.documents.secret_fields import masked
 from tinkbox.model.errors import Invalid, Problem, TooLarge
 from tinkbox.model.labels import parse_selector
 from tinkbox.model.text import counted
@@ -126,8 +127,8 @@ def routes(
             require_images=flag(document, "require_images"),
             strict=flag(document, "strict"),
             apart=Right.OPERATE not in who.rights,
-            reasons=not rehearsal or may_look(request),
-            looks=may_look(request),
+            reasons=not rehearsal or (may_look(request) and may_read_secrets(request)),
+            looks=may_look(request) and (not rehearsal or may_read_secrets(request)),
             osie={str(each["architecture"]) for each in osie()},
         )
         async with unless_gone(request, changes=not rehearsal):
@@ -136,7 +137,9 @@ def routes(
             for each in applied.results:
                 if each.outcome in (Outcome.CREATED, Outcome.CONFIGURED, Outcome.PRUNED):
                     log_change(request, f"{each.kind} {each.outcome}", f"{each.id}, {each.name}")
-        return await _told(applied, known, OneAnswer(request) if whole else None, rehearsal=rehearsal)
+        return await _told(
+            applied, known, OneAnswer(request) if whole else None, rehearsal=rehearsal, hide=_hiding(request)
+        )
 
     @takes(several=("what", "label"))
     async def export(request: web.Request) -> Json[ExportDocument]:
@@ -146,11 +149,11 @@ def routes(
         selector = query.selector()
         wanted = asked or [Asked(Kind.HARDWARE), Asked(Kind.TEMPLATE), *map(Asked, KeptKind)]
         found = await exporting.export(wanted, selector if selector.requirements else None)
-        answer = OneAnswer(request, _LESS)
+        answer, hide = OneAnswer(request, _LESS), _hiding(request)
         listed = {
-            "items": await encoded(found.documents, lambda each: _document(each, each.manifest), answer),
+            "items": await encoded(found.documents, lambda each: _document(each, hide(each.manifest)), answer),
             "left_out": await encoded(
-                found.left_out, lambda each: _document(each, _head_of(each.manifest)) | {"key": each.key}, answer
+                found.left_out, lambda each: _document(each, hide(_head_of(each.manifest))) | {"key": each.key}, answer
             ),
             "notes": await encoded(found.notes, asdict, answer),
         }
@@ -160,6 +163,11 @@ def routes(
         *needing_either(web.post("/v1/apply", apply)),
         *needing(Right.LOOK, *in_turn(web.get("/v1/export", export))),
     ]
+
+
+def _hiding(request: web.Request) -> Callable[[Any], Any]:
+    """What becomes of documents that are shown to who asks."""
+    return (lambda each: each) if may_read_secrets(request) else masked
 
 
 def _document(exported: Exported, manifest: Manifest) -> ExportedDocument:
@@ -209,7 +217,12 @@ def _file(entry: Any) -> SourceFile:
 
 
 async def _told(
-    applied: Applied, known: KnownMachines, differences: OneAnswer | None, *, rehearsal: bool
+    applied: Applied,
+    known: KnownMachines,
+    differences: OneAnswer | None,
+    *,
+    rehearsal: bool,
+    hide: Callable[[Any], Any],
 ) -> Json[AppliedDocument]:
     """With `differences` it tells also what each was and is, and how many of these it has no room for."""
     notes, left_out = list(applied.notes), list[str]()
@@ -217,7 +230,7 @@ async def _told(
     def told(each: Result) -> bytes:
         result = _result(each, applied.shared, known, rehearsal=rehearsal)
         if differences is not None:
-            whole = json.dumps({**result, "old": each.old, "new": each.new}).encode()
+            whole = json.dumps({**result, "old": hide(each.old), "new": hide(each.new)}).encode()
             if differences.has_room(whole):
                 return whole
             left_out.append(each.name)

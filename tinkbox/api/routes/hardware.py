@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, Required, TypedDict
 
 from aiohttp import web
 
-from tinkbox.api.access import by_itself, caller, keeping_to_scope, may_look, needing
+from tinkbox.api.access import by_itself, caller, keeping_to_scope, may_look, may_read_secrets, needing
 from tinkbox.api.answers import Json, answered
 from tinkbox.api.changes import log_change
 from tinkbox.api.json_values import Document, Identity, NamedIdentity, ProblemFields, Time, time
@@ -41,6 +41,7 @@ from tinkbox.model.access import Right
 from tinkbox.model.boot import Stage
 from tinkbox.model.disks.selection import parse_path
 from tinkbox.model.documents.hardware import labelled_document, parse_hardware
+from tinkbox.model.documents.secret_fields import masked
 from tinkbox.model.errors import Invalid, Problem, Remarks
 from tinkbox.model.firmware_traits import FirmwareTraits, LocalBoot
 from tinkbox.model.hardware import Hardware, MacAddress, address_of, mac_of, name_of
@@ -202,7 +203,8 @@ def routes(
             if (retired or each.retired is None) and is_within(request, each.hardware)
         ]
         shown, total = await selected(query, wanted, FILTERS, SORTS)
-        return await json_list(shown, hardware_document, {HEADER: str(total)})
+        whole = may_read_secrets(request)
+        return await json_list(shown, lambda each: hardware_document(each, secrets=whole), {HEADER: str(total)})
 
     @takes(Parameter("strict", bool), body=None)
     async def push(request: web.Request) -> Json[PushedDocument]:
@@ -220,7 +222,7 @@ def routes(
             added_from_document(document), text(document, "address", ""), text(document, "gateway", "")
         )
         log_change(request, "hardware added", hardware.id)
-        made = hardware_document(await machines.get(hardware.id))
+        made = hardware_document(await machines.get(hardware.id), secrets=may_read_secrets(request))
         notes = [asdict(replace(each, key="")) for each in remarks_on(hardware).notes]
         return answered({**made, "notes": notes}, status=201)
 
@@ -238,7 +240,7 @@ def routes(
         lost = (await lost_histories.by_machine()).get(status.hardware.id)
         return answered(
             {
-                **hardware_document(status),
+                **hardware_document(status, secrets=may_read_secrets(request)),
                 "habits": learned,
                 "inventory": told,
                 "notes": notes_document(await changes.notes(status.hardware.id)),
@@ -319,7 +321,9 @@ def credential_document(made: Credential) -> CredentialDocument:
     return {"server": made.server, "registry": made.registry, "worker": made.worker, "token": made.token}
 
 
-def hardware_document(status: MachineStatus) -> HardwareDocument:
+def hardware_document(status: MachineStatus, *, secrets: bool) -> HardwareDocument:
+    """A machine's record; without `secrets` its document is masked."""
+    document = labelled_document(status.hardware)
     interfaces: list[InterfaceDocument] = [
         {
             "mac": each.mac,
@@ -355,7 +359,7 @@ def hardware_document(status: MachineStatus) -> HardwareDocument:
         "created_at": time(status.created_at),
         "updated_at": time(status.updated_at),
         "retired": retired_document(status.retired),
-        "document": labelled_document(status.hardware),
+        "document": document if secrets else masked(document),
     }
 
 
@@ -366,7 +370,7 @@ def _lost_history(lost: LostWork | None) -> LostHistoryField:
 def changed_document(request: web.Request, status: MachineStatus) -> HardwareKey:
     """What a change of a machine is answered with: its record for those who may look, else which one it is."""
     if may_look(request):
-        return hardware_document(status)
+        return hardware_document(status, secrets=may_read_secrets(request))
     return {"id": status.hardware.id, "name": name_of(status.hardware), "mac": mac_of(status.hardware)}
 
 

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Final, Literal, Required, TypedDict
 
 from aiohttp import web
 
-from tinkbox.api.access import may_look, needing, needing_either, require_for
+from tinkbox.api.access import may_look, may_read_secrets, needing, needing_either, require_for
 from tinkbox.api.answers import Json, answered
 from tinkbox.api.changes import log_change
 from tinkbox.api.json_values import Document, Identity, NamedIdentity, Time, time
@@ -256,7 +256,8 @@ class _RolloutDoor:
         wanted, skip_refused = wanted_of(document), flag(document, "skip_refused")
         if rehearsal:
             async with WhileThere(request):
-                plan = await self.rollouts.rehearse(wanted, who, looks=may_look(request))
+                shown = replace(wanted, secrets=may_read_secrets(request))
+                plan = await self.rollouts.rehearse(shown, who, looks=may_look(request))
             warnings = self.rollouts.warnings(plan, {str(each["architecture"]) for each in self.osie()})
             return answered(plan_document(plan, wanted, warnings, self.rollouts.key, whole=may_look(request)))
         digest = text_field(document, "digest") if "digest" in document else None

@@ -9,7 +9,7 @@ from typing import Any, NotRequired, Required, TypedDict
 
 from aiohttp import web
 
-from tinkbox.api.access import by_itself, caller, keeping_to_scope, needing
+from tinkbox.api.access import by_itself, caller, keeping_to_scope, may_read_secrets, needing
 from tinkbox.api.answers import Json, answered
 from tinkbox.api.changes import log_change
 from tinkbox.api.json_values import (
@@ -52,6 +52,7 @@ from tinkbox.engine.workflows.shortages import Shortages
 from tinkbox.model.access import Right
 from tinkbox.model.devices import Devices
 from tinkbox.model.documents.kubernetes import DEFAULT_NAMESPACE
+from tinkbox.model.documents.secret_fields import masked_machine
 from tinkbox.model.errors import Invalid, Problem
 from tinkbox.model.hardware import Hardware, called, mac_of
 from tinkbox.model.images.standing import WantedImage
@@ -171,7 +172,7 @@ def routes(templates: Templates, machines: Machines, shortages: Shortages) -> li
             raise Invalid("give the data of a template, or the key of a stored template")
         devices = devices_of(document) if document.get("hardware") is not None else None
         async with turn(request):
-            known = await _in_order(machines)
+            known = await _in_order(machines, secrets=may_read_secrets(request))
         async with WhileThere(request):
             verdicts, notes = await _validated(
                 templates, known, asked, devices, caller(request).name, strict=flag(document, "strict")
@@ -339,11 +340,12 @@ async def template_text(
     return one, (*notes, Problem(key="metadata.name", text=told))
 
 
-async def _in_order(machines: Machines) -> list[Hardware]:
-    """The machines in the order in which people sort what they are called."""
+async def _in_order(machines: Machines, *, secrets: bool) -> list[Hardware]:
+    """The machines in the order in which people sort what they are called; without `secrets` their documents are masked."""
 
     def place(record: MachineRecord) -> tuple[Any, Hardware]:
-        return natural(called(record.hardware)), record.hardware
+        machine = record.hardware if secrets else masked_machine(record.hardware)
+        return natural(called(machine)), machine
 
     return [each for _, each in sorted(await in_slices(place, machines.known.all()), key=itemgetter(0))]
 

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Required, TypedDict
 
 from aiohttp import web
 
-from tinkbox.api.access import caller, needing
+from tinkbox.api.access import caller, may_read_secrets, needing
 from tinkbox.api.answers import Json, answered
 from tinkbox.api.json_values import Document, NamedIdentity, TextNote
 from tinkbox.api.requests import DevicesWish, devices_of, read_object, takes, text_field
@@ -59,7 +59,12 @@ def routes(plans: WorkflowPlans, osie: Callable[[], Sequence[Mapping[str, Any]]]
         architectures = {str(each["architecture"]) for each in osie()}
         async with WhileThere(request):
             found = await plans.plan(
-                text_field(document, "template"), machine, parameters, architectures, caller(request).name
+                text_field(document, "template"),
+                machine,
+                parameters,
+                architectures,
+                caller(request).name,
+                secrets=may_read_secrets(request),
             )
         return answered(plan_document(found))
 

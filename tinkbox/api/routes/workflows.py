@@ -9,7 +9,7 @@ from typing import Annotated, Any, Final, TypedDict
 
 from aiohttp import web
 
-from tinkbox.api.access import by_itself, caller, keeping_to_scope, may_look, needing
+from tinkbox.api.access import by_itself, caller, keeping_to_scope, may_look, may_read_secrets, needing
 from tinkbox.api.answers import JSON, Json, answered
 from tinkbox.api.changes import CANCELED, log_change
 from tinkbox.api.event_stream import streamed
@@ -66,6 +66,7 @@ from tinkbox.model.access import Caller, Right
 from tinkbox.model.actions.progress import Progress
 from tinkbox.model.conditions import conditions, explanation
 from tinkbox.model.devices import Devices, as_text
+from tinkbox.model.documents.secret_fields import concealed, secret_texts
 from tinkbox.model.errors import Forbidden
 from tinkbox.model.key_kinds import ToChange
 from tinkbox.model.labels import parse_labels
@@ -514,16 +515,22 @@ class _WorkflowDoor:
         )
         lost = await self.lost_histories.of_workflow(workflow.id)
         told = first_boot_fields(await self.workflows.first_boots(workflow.id))
-        return answered(
-            {
-                **document,
-                "machines": self._machines(workflow),
-                "labels": await self.workflows.labels(workflow.id),
-                "attempts": attempt_documents(workflow, made),
-                **lost_fields(lost),
-                **told,
-            }
-        )
+        shown: ShownWorkflow = {
+            **document,
+            "machines": self._machines(workflow),
+            "labels": await self.workflows.labels(workflow.id),
+            "attempts": attempt_documents(workflow, made),
+            **lost_fields(lost),
+            **told,
+        }
+        if not may_read_secrets(request):
+            shown = concealed(shown, self._secrets(workflow))
+        return answered(shown)
+
+    def _secrets(self, workflow: Workflow) -> list[str]:
+        """What the field calls secret of the machines of a workflow."""
+        records = [self.machines.known.get(each.action.worker) for each in workflow.actions]
+        return [text for each in records if each is not None for text in secret_texts(each.hardware.document)]
 
     @takes(Parameter("run", int))
     async def delete(self, request: web.Request) -> Json[Identity]:

@@ -7,8 +7,9 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from shlex import quote
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from tinkbox.engine.documents.definitions import refuse_ignored
 from tinkbox.engine.machines.known_machines import KnownMachines
@@ -23,6 +24,7 @@ from tinkbox.engine.workflows.metadata_mentions import MetadataGap, gaps, mentio
 from tinkbox.engine.workflows.workflows import check_size
 from tinkbox.model import machine_keys
 from tinkbox.model.devices import Devices
+from tinkbox.model.documents.secret_fields import masked_machine
 from tinkbox.model.errors import Conflict, Invalid, NotFound, Problem, Refusal
 from tinkbox.model.hardware import Hardware, called, mac_of, worker_of
 from tinkbox.model.images.standing import WantedImage
@@ -65,6 +67,7 @@ class Wanted:
     confirm_wipe: bool = False
     require_images: bool = False
     strict: bool = False  # about what would be ignored of the template
+    secrets: bool = True  # whether a plan is filled from what the field calls secret
     scope: Selector | None = None  # no work is made for a machine outside of it
 
 
@@ -272,7 +275,7 @@ async def planned(
     ignored: dict[Problem, None] = {}
     lacking: dict[tuple[str, str], list[Hardware]] = defaultdict(list)
     for piece in _pieces(machines, AT_ONCE):
-        data = await in_slices(lambda each: rendering_data({device: each.worker, **parameters}, each.hardware), piece)
+        data = await in_slices(partial(_rendering_data, wanted, device, parameters), piece)
         rendered = await render_each(text, data, turn)
 
         def judge(piece: Sequence[Chosen] = piece, rendered: Sequence[Rendered | Invalid] = rendered) -> list[_Judged]:
@@ -334,6 +337,11 @@ def engaged(tables: Tables, machines: Mapping[str, str], apart_from: str = "") -
 def hardware_at(known: KnownMachines) -> HardwareAt:
     """What tasks may name machines by, from memory: for each of many machines the store would be asked anew."""
     return lambda address: known.at(address) or None
+
+
+def _rendering_data(wanted: Wanted, device: str, parameters: Devices, each: Chosen) -> dict[str, Any]:
+    machine = each.hardware if wanted.secrets else masked_machine(each.hardware)
+    return rendering_data({device: each.worker, **parameters}, machine)
 
 
 def told(refusal: Refusal) -> str:

@@ -115,11 +115,18 @@ class WorkflowPlans:
         self._shortages = shortages
 
     async def plan(
-        self, template_key: str, machine_key: str, parameters: Devices, osie: Collection[str], who: str
+        self,
+        template_key: str,
+        machine_key: str,
+        parameters: Devices,
+        osie: Collection[str],
+        who: str,
+        *,
+        secrets: bool = True,
     ) -> WorkflowPlan:
         """For one machine, which is the template's one device, or without a key for the devices among the `parameters`.
 
-        `osie` are the architectures of the OSIEs that there are.  Raises NotFound and Conflict for the template.
+        `osie` are the architectures of the OSIEs that there are.  Without `secrets` it is filled from documents that are masked.  Raises NotFound and Conflict for the template.
         """
         template = await self._store.read(lambda tables: find_template(tables, template_key))
         try:
@@ -133,7 +140,7 @@ class WorkflowPlans:
                 plan, machines=machines, devices=devices, unused=unmentioned(template.data, list(parameters))
             )
             said = machines[0].hardware if machines else None
-            prepared = await self._workflows.prepare(template_key, devices, machine=said, who=who)
+            prepared = await self._workflows.prepare(template_key, devices, machine=said, who=who, secrets=secrets)
             plan = _named(plan, prepared)
             workflow = self._workflows.bound(hardware_at(self._known), prepared)
         except Refusal as refusal:

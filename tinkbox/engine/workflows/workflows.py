@@ -44,6 +44,7 @@ from tinkbox.model.access import OPERATOR
 from tinkbox.model.breakpoint import THE_TEMPLATE, Breakpoints
 from tinkbox.model.declaration import Declaration, SaidMachine
 from tinkbox.model.devices import Devices, as_text
+from tinkbox.model.documents.secret_fields import masked_machine
 from tinkbox.model.errors import Conflict, Forbidden, Invalid, NotFound, Problem
 from tinkbox.model.hardware import Hardware, name_of
 from tinkbox.model.images.standing import StandingOf
@@ -235,11 +236,12 @@ class Workflows:
         require_images: bool = False,
         strict: bool = False,
         scope: Selector | None = None,
+        secrets: bool = True,
     ) -> Prepared:
         """The first half of `create`, which stores nothing: what it makes a workflow of.
 
         `strict` refuses what would be ignored of the template.  It is filled from machines within the `scope` alone, and made
-        for no other.
+        for no other.  Without `secrets`, for a plan, it is filled from masked documents.
         """
         if name:
             check_name(name, "workflow")
@@ -252,10 +254,11 @@ class Workflows:
 
         template = await self._store.read(found_template)
         workflow_id = as_id or self._new_id()
-        wanted = Wanted(devices=devices, machine=machine, workflow_id=workflow_id)
+        seen = machine if machine is None or secrets else masked_machine(machine)
+        wanted = Wanted(devices=devices, machine=seen, workflow_id=workflow_id)
         with self._renderings.place(who or OPERATOR) as turn:
             way_out = GIVEN_BY if declared is None else DECLARED_IN
-            lookup = self.lookup(partial(self._machine_at, scope=scope))
+            lookup = self.lookup(partial(self._machine_at, scope=scope, secrets=secrets))
             ((_, rendered),) = await fill_each(
                 template.data, [wanted], lookup, turn, way_out=way_out, clock=self._clock
             )
@@ -284,11 +287,11 @@ class Workflows:
         appliance = (self._names.name, self._names.address)
         return Lookup(at=at, worker_named=self._machines.known.worker_named, appliance=appliance)
 
-    def _machine_at(self, address: str, scope: Selector | None = None) -> Hardware | None:
+    def _machine_at(self, address: str, scope: Selector | None = None, *, secrets: bool = True) -> Hardware | None:
         record = self._machines.known.get(self._machines.known.at(address))
         if record is None or (scope is not None and not scope.matches(record.hardware.labels)):
             return None
-        return record.hardware
+        return record.hardware if secrets else masked_machine(record.hardware)
 
     def rendering(self, who: str) -> AbstractContextManager[Turn]:
         """A place among those that render for a person, whose work is done in the turns that it gives."""

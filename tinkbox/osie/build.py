@@ -15,14 +15,15 @@ from typing import Final
 
 from tinkbox import __version__
 from tinkbox.model.errors import Unavailable
-from tinkbox.osie import firmware, modules
+from tinkbox.osie import firmware, modules, sbom
 from tinkbox.osie.architectures import Architecture, of_this_machine
-from tinkbox.osie.debian import unpack
+from tinkbox.osie.debian import of_this_release, unpack
 from tinkbox.osie.executable import Executable
 from tinkbox.osie.image import FIRMWARE, LICENCES, Firmware, OsieFile, OsieImage, describe, write
 from tinkbox.osie.libraries import closure
 from tinkbox.osie.programs import environment
 from tinkbox.osie.tree import Tree
+from tinkbox.wire.cyclonedx import Component, package_url, written
 
 PACKAGES: Final = ("busybox-static", "docker.io", "ca-certificates", "zlib1g", "zstd")
 TOOLS: Final = ("busybox-static", "zstd")
@@ -55,7 +56,7 @@ def build(
     *,
     with_firmware: bool = True,
 ) -> OsieImage:
-    """Make OUTPUT/<architecture>/{vmlinuz,initramfs,osie.json}; what was there before stays until the new one is whole.
+    """Make OUTPUT/<architecture>/{vmlinuz,initramfs,osie.json,osie.cdx.json}; what was there before stays until the new one is whole.
 
     `with_firmware` makes `firmware` beside them: the second ramdisk, with what cards need of Debian's non-free-firmware.
     `executable` is what becomes the worker (`osie.executable`); `cache` keeps downloaded packages; `progress` is told
@@ -89,10 +90,14 @@ def build(
         tree.file(f"usr/lib/modules/{kernel}/modules.firmware", firmware.index(firmware.inherited(asked, needs)))
         compress(tree.archive(), made / "initramfs", tools, here)
         names, held = ["vmlinuz", "initramfs"], None
+        carried = [*tree.sources, packages / "boot" / f"vmlinuz-{kernel}", *authorities(packages)]
+        parts = sbom.used(unpacked, packages, carried, of_this_release())
         if with_firmware:
             progress(f"choosing firmware of {firmware.COMPONENT} that the modules ask for")
             sources = firmware.fetch(Path(scratch, FIRMWARE), cache, foreign)
-            held = add_firmware(made, asked, sources, tools)
+            held, files = add_firmware(made, asked, sources, tools)
+            for source in sources:
+                parts += sbom.used(source.packages, source.root, files, of_this_release())
             unpacked = (*unpacked, *(package for source in sources for package in source.packages))
             names.append(FIRMWARE)
             progress(
@@ -107,21 +112,36 @@ def build(
             firmware=held,
         )
         write(image, made)
+        (made / sbom.NAME).write_text(bill(image, worker, executable, parts))
         _replace(output / architecture.name, made, Path(scratch, "before"))
     progress(f"{output / architecture.name}: {', '.join(_told(name, file) for name, file in image.files.items())}")
     return image
 
 
+def bill(image: OsieImage, worker: Executable, executable: Path, parts: Sequence[Component]) -> str:
+    """The OSIE's bill of materials: these parts, and the worker.  Raises Invalid where that of the worker is none."""
+    inside = worker.bill()
+    subject = Component(
+        kind="operating-system",
+        name="tinkbox-osie",
+        version=image.version,
+        purl=package_url("generic", "tinkbox-osie", image.version, arch=image.architecture),
+        licences=("Apache-2.0",),
+        parts=[Component(kind="file", name=name, sha256=file.sha256) for name, file in image.files.items()],
+    )
+    return written(subject, [*parts, sbom.worker(executable, inside)], inside.timestamp)
+
+
 def add_firmware(
     made: Path, asked: Mapping[str, tuple[str, ...]], sources: Sequence[firmware.Unpacked], tools: Path
-) -> Firmware:
-    """Make the second ramdisk in the folder `made`, of what modules ask for; returns what is in it."""
+) -> tuple[Firmware, tuple[Path, ...]]:
+    """Make the second ramdisk in the folder `made`, of what modules ask for; returns what is in it, and the files that hold it."""
     chosen = firmware.choose(asked, sources)
     tree, licences = firmware.compose(chosen, sources)
     compress(tree.archive(), made / FIRMWARE, tools, of_this_machine())
     (made / LICENCES).write_bytes(licences)
     files = tuple(sorted({*chosen.files, *chosen.links}))
-    return Firmware(files=files, modules=chosen.modules, absent=chosen.absent)
+    return Firmware(files=files, modules=chosen.modules, absent=chosen.absent), tree.sources
 
 
 def kernel_version(packages: Path, architecture: Architecture) -> str:
@@ -173,8 +193,13 @@ def _settings(tree: Tree, packages: Path) -> None:
     tree.file("usr/lib/os-release", name.encode())
     tree.link("etc/os-release", "../usr/lib/os-release")
     tree.file("etc/tinkbox/version", f"{__version__}\n".encode())
-    authorities = sorted((packages / "usr/share/ca-certificates").rglob("*.crt"))
-    tree.file("etc/ssl/certs/ca-certificates.crt", b"".join(path.read_bytes() for path in authorities))
+    content = b"".join(path.read_bytes() for path in authorities(packages))
+    tree.file("etc/ssl/certs/ca-certificates.crt", content)
+
+
+def authorities(packages: Path) -> list[Path]:
+    """The certificates of all authorities that Debian trusts."""
+    return sorted((packages / "usr/share/ca-certificates").rglob("*.crt"))
 
 
 def libraries(packages: Path, worker: Executable, architecture: Architecture) -> dict[str, Path]:

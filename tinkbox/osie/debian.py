@@ -10,9 +10,9 @@ import json
 import platform
 import re
 import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Final
@@ -23,17 +23,19 @@ from tinkbox.osie.sources import with_component
 
 _CHOSEN: Final = re.compile(r"^Inst (?P<name>\S+) \((?P<version>\S+) .*\[(?P<architecture>\w+)\]\)", re.MULTILINE)
 _FIELD: Final = re.compile(r"^(Package|Version|Architecture): (\S+)$", re.MULTILINE)
+_CONTROL: Final = re.compile(r"^(?P<name>[A-Za-z-]+): (?P<value>[^\n]+)$", re.MULTILINE)
 _NAME: Final = re.compile(r"[a-z0-9][a-z0-9+.-]+")
 _COMPLAINT: Final = re.compile(r"^[EW]: (.+)$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Package:
-    """One package as apt chose it."""
+    """One package as apt chose it; `archive` is its file where it was unpacked from one."""
 
     name: str
     version: str
     architecture: str
+    archive: Path | None = field(default=None, compare=False, repr=False)
 
     @property
     def file_name(self) -> str:
@@ -58,7 +60,7 @@ def unpack(
     `architecture` is Debian's name for one that is not this machine's.  `cache` keeps what was downloaded and what was
     resolved: the second time neither mirror nor network is needed, and the versions are the same.  Remove it to get
     newer ones.  With `component` they come from that component alone, such as `non-free-firmware`, whether this machine's
-    sources name it or not; those that the release does not have are left out.  Returns what was unpacked.
+    sources name it or not; those that the release does not have are left out.  Returns what was unpacked, with its files.
     Raises Invalid for a package that the sources do not have, Unavailable when they cannot be reached.
     """
     wrong = [name for name in packages if not _NAME.fullmatch(name)]
@@ -81,7 +83,31 @@ def unpack(
     for name in ("bin", "lib", "lib64", "sbin"):
         _merge(root / name, root / "usr" / name)
         (root / name).symlink_to(f"usr/{name}")
-    return wanted
+    return tuple(replace(package, archive=apt.archives / package.file_name) for package in wanted)
+
+
+@dataclass(frozen=True, slots=True)
+class Control:
+    """What a package tells of itself: its fields, and the regular files that it has, without the `usr/` before them."""
+
+    fields: Mapping[str, str]
+    files: frozenset[str]
+
+
+def control(archive: Path) -> Control:
+    """Read it from a package's file; of one that lists no files there are none.  Raises Unavailable for a damaged one."""
+    answer = run(["dpkg-deb", "--field", str(archive)])
+    if answer.returncode:
+        raise Unavailable(
+            f"{archive.name} could not be read ({answer.stderr.strip()[-200:]}): remove the cache and try again"
+        )
+    sums = run(["dpkg-deb", "--info", str(archive), "md5sums"])
+    lines = sums.stdout.splitlines() if sums.returncode == 0 else ()
+    names = (line.partition("  ")[2] for line in lines)
+    return Control(
+        fields={match["name"]: match["value"] for match in _CONTROL.finditer(answer.stdout)},
+        files=frozenset(name.removeprefix("./").removeprefix("usr/") for name in names if name),
+    )
 
 
 class Apt:
@@ -120,7 +146,10 @@ class Apt:
         if self._sources:
             return self._of_component(packages)
         answer = self._run("install", "--simulate", "--no-install-recommends", *packages)
-        chosen = tuple(Package(**match.groupdict()) for match in _CHOSEN.finditer(answer.stdout))
+        chosen = tuple(
+            Package(name=match["name"], version=match["version"], architecture=match["architecture"])
+            for match in _CHOSEN.finditer(answer.stdout)
+        )
         if answer.returncode or not chosen:
             raise Invalid(_complaints(answer.stderr) or answer.stdout.strip()[-300:])
         return chosen
@@ -241,6 +270,12 @@ def _complaints(text: str) -> str:
     """Apt's errors, or else its warnings, the first few in one line."""
     seen = dict.fromkeys(match[1].strip() for match in _COMPLAINT.finditer(text))
     return "; ".join(list(seen)[:3])
+
+
+def of_this_release() -> str:
+    """The distribution that packages are taken from, as purls name it: `debian-12`."""
+    told = platform.freedesktop_os_release()
+    return "-".join(filter(None, (told.get("ID", "linux"), told.get("VERSION_ID", ""))))
 
 
 def _release() -> str:

@@ -35,6 +35,11 @@ class Tree:
     def __contains__(self, path: str) -> bool:
         return path in self._entries
 
+    @property
+    def sources(self) -> tuple[Path, ...]:
+        """The files that hold what is in it."""
+        return tuple(content for _, content in self._entries.values() if isinstance(content, Path))
+
     def archive(self) -> Iterator[bytes]:
         """The archive in pieces; its length is a multiple of 512."""
         written = 0

@@ -55,6 +55,10 @@ exit $status
 DPKG_DEB = """#!/bin/sh
 name=$(cat "$2")
 [ "$name" = corrupt ] && { echo "not a Debian archive" >&2; exit 2; }
+case $1 in
+--field) printf 'Package: %s\nSource: source-of-%s (1:2)\nMaintainer: Somebody <s@example.org>\n' "$name" "$name"; exit ;;
+--info) cd "$FAKE/content/$name" && find * -type f -printf '0123456789abcdef0123456789abcdef  %p\n'; exit ;;
+esac
 if [ -d "$FAKE/content/$name" ]; then cp -R "$FAKE/content/$name/." "$3"; else mkdir -p "$3/unpacked"; touch "$3/unpacked/$name"; fi
 """
 MIRROR = """Inst zlib1g (1:1.2.13 Debian:12.11/stable [amd64])

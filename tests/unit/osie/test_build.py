@@ -120,7 +120,12 @@ def test_firmware_that_modules_ask_for_is_a_second_ramdisk(with_firmware, execut
 def test_without_firmware_there_is_no_second_ramdisk_and_none_is_asked_for(mirror, executable, tmp_path) -> None:
     image = build(tmp_path / "osie", executable, tmp_path / "cache", lambda _: None)
     assert image.firmware is None
-    assert {path.name for path in (tmp_path / "osie/x86_64").iterdir()} == {"vmlinuz", "initramfs", "osie.json"}
+    assert {path.name for path in (tmp_path / "osie/x86_64").iterdir()} == {
+        "vmlinuz",
+        "initramfs",
+        "osie.json",
+        "osie.cdx.json",
+    }
     assert "non-free-firmware" not in mirror.options()
     tree = unpacked((tmp_path / "osie/x86_64/initramfs").read_bytes())
     assert tree[f"usr/lib/modules/{KERNEL}/modules.firmware"].content == b"ext4 ext4/a.fw ext4/none.fw\n"

@@ -16,17 +16,21 @@ import sys
 import tempfile
 import tomllib
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from importlib import metadata
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(ROOT), str(ROOT / "packaging")]
+sys.path[:0] = [str(ROOT), str(ROOT / "packaging"), str(ROOT / "packaging" / "onefile")]
 
 from bytecode import PYTHON, compiled  # noqa: E402  (the line above makes these importable)
+from materials import Piece, bill, distribution  # noqa: E402
 
 from tinkbox import __version__  # noqa: E402
+from tinkbox.osie import sbom  # noqa: E402
 from tinkbox.osie.architectures import Architecture, architecture  # noqa: E402
-from tinkbox.osie.debian import unpack  # noqa: E402
+from tinkbox.osie.debian import Package, of_this_release, unpack  # noqa: E402
+from tinkbox.wire.cyclonedx import Component  # noqa: E402
 
 PACKAGES = (f"{PYTHON}-minimal", f"lib{PYTHON}-stdlib", "libstdc++6", "busybox-static")
 # The OSIE has these itself, or no program of the worker's calls them.
@@ -67,22 +71,24 @@ def main() -> None:
     arguments.output.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".worker-", dir=arguments.output.parent) as scratch:
         tree = Path(scratch, "tree")
-        debian(tree, Path(scratch, "packages"), arguments.cache, made_for)
+        packages = debian(tree, Path(scratch, "packages"), arguments.cache, made_for)
         for wheel in wheels(arguments.cache / "wheels", made_for):
             with zipfile.ZipFile(wheel) as archive:
                 archive.extractall(tree / PLACE)
         ours(tree, Path(scratch, "packages"), made_for)
+        parts = materials(tree, Path(scratch, "packages"), packages)
         for folder in (tree / "usr" / "lib" / PYTHON, tree / PLACE):
             compiled(folder, tree, sources=True)
         shutil.rmtree(arguments.output, ignore_errors=True)
         tree.rename(arguments.output)
+    sbom.beside(arguments.output).write_text(bill(parts, os.environ.get("SOURCE_DATE_EPOCH", "")))
     size = sum(path.stat().st_size for path in arguments.output.rglob("*") if path.is_file())
     print(f"{arguments.output}: tinkbox {__version__} for {made_for.name}, {size / (1 << 20):.1f} MiB")
 
 
-def debian(tree: Path, packages: Path, cache: Path, made_for: Architecture) -> None:
-    """Python and its libraries, of Debian's packages."""
-    unpack(PACKAGES, packages, cache=cache, exclude=LEFT_OUT, architecture=made_for.debian)
+def debian(tree: Path, packages: Path, cache: Path, made_for: Architecture) -> Sequence[Package]:
+    """Python and its libraries, of Debian's packages; returns those."""
+    unpacked = unpack(PACKAGES, packages, cache=cache, exclude=LEFT_OUT, architecture=made_for.debian)
     for pattern in PRUNED:
         for path in packages.glob(pattern):
             shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
@@ -96,6 +102,23 @@ def debian(tree: Path, packages: Path, cache: Path, made_for: Architecture) -> N
         for path in packages.glob(f"{folder}/*.so.*"):
             if path.is_symlink() or _SONAME.fullmatch(path.name):  # as programs call it
                 shutil.copyfile(path, libraries / path.name)
+    return unpacked
+
+
+def materials(tree: Path, packages: Path, unpacked: Sequence[Package]) -> list[Component]:
+    """What the tree is made of: Debian's packages of which a file is in it, and wheels."""
+    files = [path for path in sorted(tree.rglob("*")) if path.is_file()]
+    there = [place for path in files if (place := packages / path.relative_to(tree)).is_file()]
+    parts = sbom.used(unpacked, packages, [*there, packages / "bin" / "busybox"], of_this_release())
+    for each in metadata.distributions(path=[str(tree / PLACE)]):
+        own = {tree / PLACE / str(file) for file in each.files or ()}
+        pieces = [
+            Piece(str(path.relative_to(tree)), path, path.read_bytes(), is_file=".so" in path.suffixes)
+            for path in files
+            if path in own
+        ]
+        parts.append(distribution(each, pieces))
+    return parts
 
 
 def wheels(folder: Path, made_for: Architecture) -> Iterator[Path]:

@@ -6,6 +6,7 @@ every start unpack all of them into a folder; ours lays them, as they are, into 
 """
 
 import marshal
+import os
 import re
 import shutil
 import subprocess
@@ -15,19 +16,31 @@ import zipfile
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import CodeType
 
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent.parent))
+sys.path[:0] = [str(HERE.parent.parent), str(HERE.parent), str(HERE)]
 
-from tinkbox.osie.elf import needed  # noqa: E402  (the line above makes it importable)
+from materials import OF_THE_COMPILER, Piece, bill, components  # noqa: E402  (the line above makes these importable)
+
+from tinkbox.osie.elf import needed  # noqa: E402
 
 CFLAGS = ("-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", "-fstack-protector-strong", "-D_FORTIFY_SOURCE=2")
 # Every host with this C library has them.
 OF_THE_HOST = re.compile(r"ld-linux.*|lib(c|m|dl|rt|util|pthread|resolv|anl)\.so\.\d+")
 # What PyInstaller calls an extension module and a shared library.
 EXTENSION, LIBRARY = "EXTENSION", "BINARY"
+# What it has for the source of a namespace.
+NAMESPACE = (None, "-", "")
 BASE_LIBRARY = "base_library.zip"
+# What an installer notes of how it was called: it says nothing of the package, and is not the same everywhere.
+NOTES = re.compile(r"[^/]+\.dist-info/(INSTALLER|RECORD|REQUESTED|direct_url\.json)")
 PYC_HEADER = 16
+# The bill of materials: its name beside the executable, and its place in it, where `tinkbox osie build` finds it.
+BILL = "tinkbox.cdx.json"
+CARRIED_BILL = f"tinkbox/osie/{BILL}"
+# Linked into the program, beside Python.
+STATIC = ("libz.a", "libexpat.a")
 
 # PyInstaller's tables: where to, where from (None or "-" for a namespace), of what kind.
 Found = Iterable[tuple[str, str | None, str]]
@@ -41,6 +54,8 @@ class Binaries:
 
     extensions: Mapping[str, Module]
     libraries: Mapping[str, bytes]
+    # The files that they were made of, by the same names.
+    sources: Mapping[str, Path] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -62,46 +77,95 @@ class Carried:
     @property
     def index(self) -> bytes:
         """Preceded by its own length, as eight bytes; the content comes behind it."""
-        index = marshal.dumps((self.modules, self.libraries, self.needs, self.data))
+        # The second version of marshal's format depends on nothing but values (`stable` says on what the others do).
+        index = marshal.dumps((self.modules, self.libraries, self.needs, self.data), 2)
         return len(index).to_bytes(8, "little") + index
 
 
 def pack(pure: Found, binaries: Found, datas: Found, work: Path, output: Path) -> None:
-    """Link `output` from PyInstaller's tables; `work` is a folder for what is made on the way.
+    """Link `output` from PyInstaller's tables, and lay its bill of materials beside it; `work` is a folder for what is made on the way.
 
-    Ends the program where a shared library is needed that neither is carried nor is of every host.
+    Ends the program where a shared library is needed that neither is carried nor is of every host, and where something comes from
+    nobody knows where.
     """
     work.mkdir(parents=True, exist_ok=True)
-    found = list(binaries)
+    found, pure = list(binaries), list(pure)
     # Programs that we carry as data look like libraries to PyInstaller.
     programs = [each for each in found if each[0].startswith("tinkbox/")]
-    files = {place: Path(source) for place, source, _ in (*datas, *programs) if source}
+    files = {place: Path(source) for place, source, _ in (*datas, *programs) if source and not NOTES.fullmatch(place)}
     linked = stripped([each for each in found if each not in programs], work / "stripped")
-    carried = gather({**base_library(files.pop(BASE_LIBRARY)), **compiled(pure)}, linked, files)
+    modules = {**base_library(files.pop(BASE_LIBRARY)), **compiled(pure)}
+    sources = {name: Path(str(source)) if source not in NAMESPACE else None for name, source, _ in pure}
+    first_time = gather(modules, linked, files)
+    parts = components(pieces(first_time, {**linked.sources, **sources}, files), archives())
+    epoch = os.environ.get("SOURCE_DATE_EPOCH", "")
+    (work / BILL).write_text(bill(parts, epoch))
+    carried = gather(modules, linked, {**files, CARRIED_BILL: work / BILL})
     (work / "carried.bin").write_bytes(carried.index + carried.content)
-    first = marshal.dumps(compile((HERE / "carried.py").read_bytes(), "carried.py", "exec", dont_inherit=True))
+    first = stable(compile((HERE / "carried.py").read_bytes(), "carried.py", "exec", dont_inherit=True))
     (work / "first.bin").write_bytes(first)
     (work / "frozen.c").write_text(frozen(carried, len(first)))
     link(work, output)
+    output.with_name(BILL).write_text(bill(parts, epoch, output.read_bytes()))
+
+
+def pieces(carried: "Carried", sources: Mapping[str, Path | None], files: Mapping[str, Path]) -> list[Piece]:
+    """All that is carried, each with the file that it was made of: modules and libraries by name, data by place."""
+    found, content, standard = [], bytes(carried.content), Path(sysconfig.get_path("stdlib"))
+    for name, (kind, place, begin, end) in carried.modules.items():
+        if source := sources.get(name, standard / place):  # a namespace has none
+            found.append(Piece(place, source, content[begin:end], is_file=kind == "extension"))
+    for name, (begin, end) in carried.libraries.items():
+        found.append(Piece(name, sources[name] or Path(name), content[begin:end]))
+    for place, (begin, end) in carried.data.items():
+        found.append(Piece(place, files[place], content[begin:end]))
+    return found
+
+
+def archives() -> list[Path]:
+    """The static libraries that every program of ours is linked with."""
+    names = [f"-print-file-name={name}" for name in (*STATIC, *OF_THE_COMPILER)]
+    found = [
+        subprocess.run(["gcc", name], check=True, stdout=subprocess.PIPE, text=True).stdout.strip() for name in names
+    ]
+    return [python_archive(), *(Path(each).resolve() for each in found)]
+
+
+def stable(code: CodeType) -> bytes:
+    """Code by `marshal`, the same for the same code.
+
+    What marshal writes of an object depends on whether anybody else refers to it just then.  Here somebody always does.
+    """
+    held: list[object] = []
+    waiting: list[object] = [code]
+    while waiting:
+        one = waiting.pop()
+        held.append(one)
+        if isinstance(one, CodeType):
+            waiting += [one.co_consts, one.co_names, one.co_filename, one.co_name, one.co_linetable, one.co_qualname]
+            waiting += [one.co_varnames, one.co_cellvars, one.co_freevars, one.co_exceptiontable]
+        elif isinstance(one, tuple | frozenset):
+            waiting += one
+    return marshal.dumps(code)
 
 
 def base_library(path: Path) -> dict[str, Module]:
     """What PyInstaller keeps apart: the modules that Python itself needs to start."""
     with zipfile.ZipFile(path) as archive:
-        places = {name.removesuffix("c"): archive.read(name)[PYC_HEADER:] for name in archive.namelist()}
+        places = {name.removesuffix("c"): archive.read(name)[PYC_HEADER:] for name in sorted(archive.namelist())}
     names = {place: place.removesuffix(".py").removesuffix("/__init__").replace("/", ".") for place in places}
-    return {names[place]: (place, code) for place, code in places.items()}
+    return {names[place]: (place, stable(marshal.loads(code))) for place, code in places.items()}
 
 
 def compiled(pure: Found) -> dict[str, Module]:
     """Every other module."""
     found: dict[str, Module] = {}
     for name, source, _ in pure:
-        namespace = source in (None, "-", "")
+        namespace = source in NAMESPACE
         package = namespace or Path(str(source)).name == "__init__.py"
         place = name.replace(".", "/") + ("/__init__.py" if package else ".py")
         text = b"" if namespace else Path(str(source)).read_bytes()
-        found[name] = place, marshal.dumps(compile(text, place, "exec", dont_inherit=True))
+        found[name] = place, stable(compile(text, place, "exec", dont_inherit=True))
     return found
 
 
@@ -110,6 +174,7 @@ def stripped(found: Found, folder: Path) -> Binaries:
     shutil.rmtree(folder, ignore_errors=True)
     extensions: dict[str, Module] = {}
     libraries: dict[str, bytes] = {}
+    sources: dict[str, Path] = {}
     for place, source, kind in found:
         name = Path(place).name
         if source is None or kind not in (EXTENSION, LIBRARY) or name.startswith("libpython"):
@@ -119,10 +184,12 @@ def stripped(found: Found, folder: Path) -> Binaries:
         subprocess.run(["strip", "--strip-unneeded", "-o", copy, source], check=True)
         if kind == EXTENSION:
             inside = Path(place.rpartition("lib-dynload/")[2])
-            extensions[".".join((*inside.parent.parts, name.partition(".")[0]))] = str(inside), copy.read_bytes()
+            name = ".".join((*inside.parent.parts, name.partition(".")[0]))
+            extensions[name] = str(inside), copy.read_bytes()
         else:
             libraries[name] = copy.read_bytes()
-    return Binaries(extensions, libraries)
+        sources[name] = Path(source)
+    return Binaries(extensions, libraries, sources)
 
 
 def gather(code: Mapping[str, Module], linked: Binaries, files: Mapping[str, Path]) -> Carried:
@@ -191,9 +258,13 @@ def link(work: Path, output: Path) -> None:
     arriving.replace(output)
 
 
+def python_archive() -> Path:
+    return Path(sysconfig.get_config_var("LIBPL"), f"libpython{sysconfig.get_config_var('LDVERSION')}.a")
+
+
 def static_python(work: Path) -> tuple[Path, list[str]]:
     """Python's static library, and what main.c is told of it.  Ends the program where there is none."""
-    library = Path(sysconfig.get_config_var("LIBPL"), f"libpython{sysconfig.get_config_var('LDVERSION')}.a")
+    library = python_archive()
     if not library.is_file():
         sys.exit(f"there is no {library}: install libpython3-dev, or build with the Python of the distribution")
     members = subprocess.run(["ar", "t", library], check=True, stdout=subprocess.PIPE, text=True).stdout.split()

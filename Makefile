@@ -37,7 +37,7 @@ PEERS          := isc-dhcp-relay isc-dhcp-server kea-dhcp4-server openipmi libop
 CFLAGS_HELPER := -std=gnu11 -Os -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion -Werror -static -s
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench campaign binary images man reference osie worker-aarch64 osie-aarch64 loaders keys helper clean \
+.PHONY: help demo test check bench campaign binary reproducible images man reference osie worker-aarch64 osie-aarch64 loaders keys helper clean \
         packages-build packages-helper packages-arm64 packages-lab packages-systems packages-test packages-clients packages-go packages-bench
 
 help:
@@ -49,6 +49,7 @@ help:
 	@echo "make binary    dist/tinkbox, the single executable"
 	@echo "make images    the images of the actions in examples/actions, for tinkbox image load"
 	@echo "make man       build/man, the man pages; make reference: docs/commands.md and docs/api.md, from the program"
+	@echo "make reproducible  builds the commit twice, and says what differs"
 	@echo "make osie      the in-memory operating system's kernel and ramdisk; make osie-aarch64: those for arm64"
 
 # apt lets in one at a time; what a package starts when it is installed does not keep the others out.
@@ -121,10 +122,18 @@ $(TOOLS): $(HELPER) tinkbox/__init__.py | packages-helper
 	install -m 0644 /usr/share/doc/$$library/copyright $(@D)/LICENCE.libc && \
 	$$compiler $(CFLAGS_HELPER) -DVERSION="\"$$version\"" -o $@ $(filter %.c,$^)
 
+# The time of what is built is that of the commit, where that is known.
+EPOCH := $${SOURCE_DATE_EPOCH:-$$(git log -1 --format=%ct 2>/dev/null)}
+
+# The bill of materials, dist/tinkbox.cdx.json, comes with it.
 binary: dist/tinkbox
 dist/tinkbox: $(SOURCES) $(LOADERS) $(KEYS) $(TOOLS) $(ONEFILE) $(BIN)/.ready
+	epoch=$(EPOCH); env $${epoch:+SOURCE_DATE_EPOCH=$$epoch} \
 	$(BIN)/pyinstaller --log-level ERROR --noconfirm --distpath dist --workpath $(BUILD)/pyinstaller packaging/tinkbox.spec
 	dist/tinkbox version
+
+reproducible: $(BIN)/.ready
+	$(BIN)/python packaging/reproducible.py --output $(BUILD)/reproducible --cache $(BUILD)/debs
 
 # Both are printed from what the command line declares; `tinkbox init` places the same pages.
 man: $(BIN)/.ready
@@ -139,6 +148,7 @@ $(BUILD)/osie/x86_64/initramfs: dist/tinkbox
 # PyInstaller does not cross-build: the worker for arm64 is a tree with Debian's Python.
 worker-aarch64: dist/tinkbox-aarch64/usr/bin/tinkbox
 dist/tinkbox-aarch64/usr/bin/tinkbox: $(SOURCES) $(TOOLS) packaging/worker.py packaging/bytecode.py $(HELPER) $(BIN)/.ready | packages-arm64
+	epoch=$(EPOCH); env $${epoch:+SOURCE_DATE_EPOCH=$$epoch} \
 	CFLAGS_HELPER="$(CFLAGS_HELPER)" $(BIN)/python packaging/worker.py --architecture aarch64 --output dist/tinkbox-aarch64 --cache $(BUILD)/debs
 
 osie-aarch64: $(BUILD)/osie/aarch64/initramfs

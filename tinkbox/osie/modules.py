@@ -3,9 +3,13 @@
 from collections.abc import Collection, Iterable, Mapping
 from fnmatch import fnmatchcase
 from pathlib import Path
+from typing import Final
 
 from tinkbox.model.errors import Unavailable
 from tinkbox.osie.programs import run
+
+# Busybox writes their lines in the order in which the file system tells the modules' files.
+_INDEXES: Final = ("modules.dep", "modules.alias", "modules.symbols")
 
 
 def read_dependencies(text: str) -> dict[str, tuple[str, ...]]:
@@ -80,3 +84,7 @@ def _depmod(root: Path, kernel: str, busybox: Path) -> None:
     answer = run([str(busybox), "depmod", "-b", str(root), kernel])
     if answer.returncode:
         raise Unavailable(f"the modules of kernel {kernel} could not be indexed: {answer.stderr.strip()[-200:]}")
+    for name in _INDEXES:
+        path = root / "lib" / "modules" / kernel / name
+        if path.exists():
+            path.write_text("".join(sorted(path.read_text().splitlines(keepends=True))))

@@ -93,3 +93,11 @@ def test_a_module_that_is_built_into_the_kernel_is_not_missed(tmp_path) -> None:
 def test_an_index_that_cannot_be_made_is_reported(tmp_path) -> None:
     with pytest.raises(Unavailable, match=r"kernel 6\.1 could not be indexed: bad elf"):
         prune(tmp_path, "6.1", "fs/*", busybox(tmp_path, "echo bad elf >&2; exit 1"))
+
+
+def test_the_order_in_which_files_lie_on_the_disk_does_not_matter(tmp_path) -> None:
+    folder = tmp_path / "lib/modules/6.1"
+    folder.mkdir(parents=True)
+    depmod = busybox(tmp_path, f"for name in dep alias symbols; do printf 'b:\\na:\\n' > {folder}/modules.$name; done")
+    prune(tmp_path, "6.1", "fs/*", depmod)
+    assert {(folder / f"modules.{name}").read_text() for name in ("dep", "alias", "symbols")} == {"a:\nb:\n"}

@@ -59,7 +59,9 @@ def main() -> None:
     output = arguments.output.absolute()
     shutil.rmtree(output, ignore_errors=True)
     arguments.cache.mkdir(parents=True, exist_ok=True)
-    folders = [make(each, output / each.folder, arguments.cache.absolute()) for each in BUILDS]
+    asked = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True)
+    commit = asked.stdout.strip()  # of both, whatever is committed meanwhile
+    folders = [make(each, commit, output / each.folder, arguments.cache.absolute()) for each in BUILDS]
     lines = differences(*folders)
     for line in lines:
         print(line)
@@ -68,9 +70,10 @@ def main() -> None:
     shutil.rmtree(output)
 
 
-def make(build: Build, folder: Path, cache: Path) -> Path:
-    """Build it in a clone of the commit that is checked out; returns the clone."""
-    subprocess.run(["git", "clone", "--quiet", "--no-hardlinks", ROOT, folder], check=True)
+def make(build: Build, commit: str, folder: Path, cache: Path) -> Path:
+    """Build a commit in a clone of its own; returns the clone."""
+    subprocess.run(["git", "clone", "--quiet", "--no-hardlinks", "--no-checkout", ROOT, folder], check=True)
+    subprocess.run(["git", "-c", "advice.detachedHead=false", "checkout", "--quiet", commit], cwd=folder, check=True)
     (folder / "build").mkdir()
     (folder / "build" / "debs").symlink_to(cache)
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS", "PYTHON"))}

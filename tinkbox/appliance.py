@@ -415,9 +415,9 @@ class Appliance:
             ssh_keys=settings.metadata.ssh_keys,
         ).routes()
 
-    def image_routes(self) -> list[web.RouteDef]:
-        """The registry."""
-        return registry_routes(self._images, self._upstreams, self._pushers, self.refused_tokens)
+    def image_routes(self, encrypted_at: str = "") -> list[web.RouteDef]:
+        """The registry, which is `encrypted_at` a URL as well."""
+        return registry_routes(self._images, self._upstreams, self._pushers, self.refused_tokens, encrypted_at)
 
     def node_routes(self, at: Listening) -> list[web.RouteDef]:
         """What machines on one network ask over HTTP."""
@@ -441,7 +441,7 @@ class Appliance:
             *metadata_routes(self.engine.installed_systems, self.engine.write_back, at.url),
             *authority_routes(self.certificates.authority_pem),
             *self.compatible_routes(),
-            *self.image_routes(),
+            *self.image_routes(at.https_url),
         ]
 
     def compatible_routes(self) -> list[web.RouteDef]:

@@ -1,5 +1,6 @@
 """The field's clients at an appliance's doors over HTTPS, each told of the box's authority as its own documentation has it."""
 
+import base64
 import json
 import subprocess
 import sys
@@ -16,7 +17,7 @@ from tests.integration.docker_engine import DockerEngine, docker_engine_in
 from tests.integration.registry.test_routes_docker import _saved
 from tests.machine.lab import until
 
-BOX = "172.30.0.1"
+BOX, OTHER = "172.30.0.1", "172.30.0.2"
 CERTS = Path("/etc/docker/certs.d")
 PATIENCE = 120
 
@@ -60,6 +61,7 @@ def box(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Box]:
         appliance = Appliance(network, [sys.executable, "-m", "tinkbox"], work, work / "none")
         engine = stack.enter_context(docker_engine_in(network=network.path))
         until(appliance.ready, "the appliance to answer")
+        network.run(["ip", "address", "add", f"{OTHER}/24", "dev", network.interface])
         yield Box(appliance, network, engine)
 
 
@@ -104,6 +106,21 @@ def test_skopeo_copies_with_a_folder_of_the_authority(box: Box, tmp_path: Path) 
     assert box.run(*copy, f"--dest-cert-dir={certs}", target).returncode == 0
     tags = box.run("skopeo", "list-tags", f"--cert-dir={certs}", f"docker://{BOX}/tools/copied")
     assert json.loads(tags.stdout)["Tags"] == ["v1"]
+
+
+def test_a_token_over_plain_http_is_refused_with_the_way_out_and_pulling_is_not(box: Box, tmp_path: Path) -> None:
+    packed = tmp_path / "packed.tar"
+    packed.write_bytes(_saved())
+    copy = ("skopeo", "--insecure-policy", "copy", "--dest-tls-verify=false", f"--dest-creds=me:{box.token}")
+    # It asks for HTTPS first, and is only told to go on without a known certificate.
+    assert box.run(*copy, f"docker-archive:{packed}", f"docker://{BOX}:80/tools/plain:v1").returncode != 0
+    basic = base64.b64encode(f"me:{box.token}".encode()).decode()
+    for header in (f"Authorization: Basic {basic}", f"Authorization: Bearer {box.token}"):
+        for url in (f"http://{BOX}/v2/token", f"http://{BOX}/v2/tools/plain/blobs/uploads/"):
+            method = "GET" if url.endswith("token") else "POST"
+            asked = box.run("curl", "--silent", "--request", method, "--header", header, "--interface", OTHER, url)
+            assert f"push to https://{BOX}" in asked.stdout
+    assert box.run("curl", "--silent", "--fail", "--interface", OTHER, f"http://{BOX}/v2/token").returncode == 0
 
 
 def test_the_doctor_names_the_host_that_did_not_take_the_certificate(box: Box) -> None:

@@ -47,13 +47,15 @@ _PUSHED: dict[type[Refusal], str] = {NotFound: "MANIFEST_BLOB_UNKNOWN", Invalid:
 _LIST: dict[type[Refusal], str] = {Invalid: "PAGINATION_NUMBER_INVALID"}
 
 
-def routes(store: ImageStore, upstreams: Upstreams, pushers: Pushers, refused: RefusedTokens) -> list[web.RouteDef]:
+def routes(
+    store: ImageStore, upstreams: Upstreams, pushers: Pushers, refused: RefusedTokens, encrypted_at: str = ""
+) -> list[web.RouteDef]:
     """The registry's routes.
 
     What `store` lacks may come from one of the `upstreams`.  Only `pushers` may write; tokens that are not valid are counted
-    in `refused`.
+    in `refused`.  Where the registry is `encrypted_at` a URL as well, no token is taken over plain HTTP but from this host.
     """
-    door = _RegistryDoor(store, upstreams, pushers, refused)
+    door = _RegistryDoor(store, upstreams, pushers, refused, encrypted_at)
     uploads, upload = "/v2/{name:.+}/blobs/uploads/", "/v2/{name:.+}/blobs/uploads/{upload}"
     blob, manifest = "/v2/{name:.+}/blobs/{digest}", "/v2/{name:.+}/manifests/{selector}"
     referrers = "/v2/{name:.+}/referrers/{digest}"
@@ -84,8 +86,15 @@ def _other_methods(served: Sequence[web.RouteDef]) -> Iterator[web.RouteDef]:
         yield web.route("*", path, answering(unsupported(methods), {}))
 
 
+def _is_of_this_host(request: web.Request) -> bool:
+    return request.remote is not None and request.remote.startswith("127.")
+
+
 class _RegistryDoor:
-    def __init__(self, store: ImageStore, upstreams: Upstreams, pushers: Pushers, refused: RefusedTokens) -> None:
+    def __init__(
+        self, store: ImageStore, upstreams: Upstreams, pushers: Pushers, refused: RefusedTokens, encrypted_at: str
+    ) -> None:
+        self._encrypted_at = encrypted_at
         self._store = store
         self._upstreams = upstreams
         self._pushers = pushers
@@ -104,6 +113,7 @@ class _RegistryDoor:
         """
         given = ANONYMOUS
         if "Authorization" in request.headers:
+            self._refuse_plain(request)
             person = operator_only(request, self._pushers.by_own_token, self._refused)
             given = self._pushers.push_token(person)
         return web.json_response({"token": given, "access_token": given, "expires_in": LIFETIME})
@@ -237,7 +247,16 @@ class _RegistryDoor:
         """Who pushes.  Who has a token already is not asked for another: `ctr` of containerd 1.6 would wait for ever."""
         if credential(request) == ANONYMOUS:
             raise Forbidden(f"the token is one to pull with, {PUSHING}")
+        self._refuse_plain(request)
         return operator_only(request, self._pushers.by_any_token, self._refused)
+
+    def _refuse_plain(self, request: web.Request) -> None:
+        """Raises Forbidden for a token that everybody on the wire could read; one of this host crosses no wire."""
+        if self._encrypted_at and credential(request) and not request.secure and not _is_of_this_host(request):
+            raise Forbidden(
+                f"a token in plain HTTP can be read on the wire: push to {self._encrypted_at}, whose authority is at "
+                f"{self._encrypted_at}/authority.pem, and revoke that token (`tinkbox token revoke NAME`)"
+            )
 
     async def _has(self, digest: str) -> bool:
         try:

@@ -638,7 +638,7 @@ def _exposed(settings: Settings, sockets: Sockets) -> list[str]:
     reached = address.is_unspecified or address in [each.interface.address for each in sockets.networks]
     if address.is_loopback or not reached:
         return []
-    who = "every machine on the provisioning network, who may try tokens and read yours on the wire"
+    who = "every machine on the provisioning network, who may try tokens"
     return [f"warning: operator.listen {listen} is open to {who}: listen on 127.0.0.1, or on a network of people"]
 
 

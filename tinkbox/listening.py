@@ -99,6 +99,7 @@ def own_names(settings: Settings, sockets: Sockets, host: str, addresses: Collec
         *(str(each.interface.address) for each in sockets.networks),
         *(map(str, sorted(addresses)) if everywhere else [listen]),
         host,
+        *settings.tls.names,
         "localhost",
         "127.0.0.1",
         f"*.{settings.services.domain}",

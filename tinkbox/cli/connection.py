@@ -37,11 +37,17 @@ def other_appliance(server: str, token: str, *, flag: str, token_place: str) -> 
     """
     from tinkbox.client.operator import Operator
     from tinkbox.client.operator.other_connection import OtherConnection
-    from tinkbox.settings import target_of
+    from tinkbox.settings import target_of, with_login
 
-    target = target_of(server, token, flag)
+    target = with_login(target_of(server, token, flag))
     connection = OtherConnection(
-        server, socket=target.socket, url=target.url, token=target.token, variable=flag, token_place=token_place
+        server,
+        socket=target.socket,
+        url=target.url,
+        token=target.token,
+        variable=flag,
+        token_place=token_place,
+        authority=target.authority,
     )
     connection.changed = note_change
     return Operator(connection)
@@ -54,7 +60,13 @@ async def _asked(
     from tinkbox.settings import client_target
 
     target = client_target(chosen.data)
-    connection = kind(socket=target.socket, url=target.url, token=target.token, variable=target.variable)
+    connection = kind(
+        socket=target.socket,
+        url=target.url,
+        token=target.token,
+        variable=target.variable,
+        authority=target.authority,
+    )
     connection.changed = note_change
     connection.program = called_as(chosen)
     connection.late = tell

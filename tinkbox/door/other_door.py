@@ -19,8 +19,8 @@ def leads_to_other_door(routes: Iterable[web.RouteDef], listens: str) -> Middlew
     such requests here after all, such as services.
     """
     where = (
-        f"this is the machines' door. The operator door is http://{listens} on the appliance: set TINKBOX_SERVER to "
-        "it, and TINKBOX_TOKEN to your token. On the appliance itself the commands need neither"
+        f"this is the machines' door. The operator door is https://{listens} on the appliance: `tinkbox login` with that "
+        "URL takes your token. On the appliance itself the commands need neither"
     )
     theirs = {_first(each.path) for each in routes} | {""}
 

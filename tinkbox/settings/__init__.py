@@ -17,7 +17,7 @@ from tinkbox.settings.environment import (
     terminal_kind,
     wants_colours,
 )
-from tinkbox.settings.file import CONFIG, client_target, is_draft, load
+from tinkbox.settings.file import CONFIG, client_target, is_draft, load, with_login
 
 __all__ = [
     "CONFIG",
@@ -35,4 +35,5 @@ __all__ = [
     "target_of",
     "terminal_kind",
     "wants_colours",
+    "with_login",
 ]

@@ -11,6 +11,7 @@ SERVER: Final = "TINKBOX_SERVER"
 FORMAT: Final = "TINKBOX_FORMAT"
 TO_TOKEN: Final = "TINKBOX_TO_TOKEN"  # noqa: S105  a name
 UNIX: Final = "unix:"
+LOGIN: Final = "tinkbox login"  # in the place of a variable: this command named the appliance
 AUTHORITY_KEY: Final = "tinkbox-authority-key"
 AUTHORITIES: Final = "SSL_CERT_FILE"  # of OpenSSL, with the certificate authorities that are trusted
 
@@ -19,13 +20,15 @@ AUTHORITIES: Final = "SSL_CERT_FILE"  # of OpenSSL, with the certificate authori
 class ClientTarget:
     """Where the operator's commands go: a URL with its token, or the socket of an appliance on this host.
 
-    `variable` is what of the environment names it, empty: nothing.
+    `variable` is what of the environment names it, or LOGIN; empty: nothing.  `authority` is the certificate (PEM) of the one
+    authority that is trusted there, empty: those that this host trusts.
     """
 
     url: str = ""
     token: str = ""
     socket: Path | None = None
     variable: str = ""
+    authority: str = ""
 
 
 def named_server() -> ClientTarget | None:
@@ -34,7 +37,12 @@ def named_server() -> ClientTarget | None:
     Raises Invalid for a socket without an absolute path.
     """
     server = os.environ.get(SERVER, "")
-    return target_of(server, os.environ.get("TINKBOX_TOKEN", ""), SERVER) if server else None
+    return target_of(server, own_token(), SERVER) if server else None
+
+
+def own_token() -> str:
+    """The token of the appliance that the commands speak to; empty when the variable is not set."""
+    return os.environ.get("TINKBOX_TOKEN", "")
 
 
 def other_token() -> str:
@@ -58,9 +66,9 @@ def target_of(server: str, token: str, variable: str) -> ClientTarget:
         return ClientTarget(socket=socket, variable=variable)
     if server.startswith("/"):
         raise Invalid(
-            f"{variable}={server[:200]} is a path: write {UNIX}{server[:200]} for a socket, or a URL such as http://HOST:7080"
+            f"{variable}={server[:200]} is a path: write {UNIX}{server[:200]} for a socket, or a URL such as https://HOST:7080"
         )
-    url = server if "://" in server else f"http://{server}"
+    url = server if "://" in server else f"https://{server}"
     if url.startswith("https:"):
         _refuse_missing_authorities()
     return ClientTarget(url=url.rstrip("/"), token=token, variable=variable)
@@ -124,6 +132,12 @@ def default_cache() -> Path:
     if os.geteuid() == 0 and not os.environ.get("XDG_CACHE_HOME"):
         return Path("/var/cache/tinkbox")
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "tinkbox"
+
+
+def boxes_file() -> Path:
+    """Where a user's logins are kept, below $XDG_CONFIG_HOME: they are a person's own, root's as well."""
+    folder = os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")  # noqa: PTH111  a user without a home has none
+    return Path(folder) / "tinkbox" / "boxes.json"
 
 
 def own_configuration() -> Path:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from tinkbox.model.errors import Invalid, NotFound, Problem
 from tinkbox.model.text import counted
-from tinkbox.settings.environment import ClientTarget, default_data, named_server
+from tinkbox.settings.environment import LOGIN, ClientTarget, default_data, named_server, own_token
 
 if TYPE_CHECKING:
     from tinkbox.settings.all_settings import Settings
@@ -75,12 +75,27 @@ def is_draft(path: Path | None) -> bool:
 def client_target(data: Path | None = None) -> ClientTarget:
     """Which appliance the commands speak to.
 
-    `--data` beats `TINKBOX_SERVER` (with `TINKBOX_TOKEN`), which beats the data directory that the
-    configuration file names.
+    `--data` beats `TINKBOX_SERVER` (with `TINKBOX_TOKEN`), which beats the box of the last `tinkbox login`, and that the data
+    directory that the configuration file names.
     """
-    if data is None and (named := named_server()) is not None:
-        return named
+    if data is None:
+        if (named := named_server()) is not None:
+            return with_login(named)
+        from tinkbox.settings.boxes import read_boxes
+
+        if current := read_boxes().current:
+            return with_login(ClientTarget(url=current, token=own_token(), variable=LOGIN))
     return ClientTarget(socket=(data or _configured_data()) / SOCKET)
+
+
+def with_login(target: ClientTarget) -> ClientTarget:
+    """The same, with what `tinkbox login` keeps of it: its authority, and its token where none is given."""
+    if not target.url.startswith("https:"):
+        return target
+    from tinkbox.settings.boxes import read_boxes
+
+    kept = read_boxes().of(target.url)
+    return replace(target, token=target.token or kept.token, authority=kept.authority)
 
 
 def _configured_data() -> Path:

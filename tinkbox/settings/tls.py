@@ -20,6 +20,12 @@ class Tls:
         "and everybody else that of the box's authority. It is read again when it changes",
     )
     key: Path | None = setting(None, readers.folder, "file of its key (PEM, without a passphrase)")
+    names: tuple[str, ...] = setting(
+        (),
+        readers.texts,
+        "further names and addresses by which people reach the box, such as `box.example.org`. The box's own certificate has them, "
+        "beside its addresses, `localhost`, `name` and the host's name",
+    )
 
     @property
     def own(self) -> tuple[Path, Path] | None:

@@ -44,10 +44,11 @@ def there(other: Configuration) -> Iterator[Tinkbox]:
 
 
 @pytest.fixture
-def to_other(other: Configuration, tmp_path: Path) -> list[str | Path]:
-    """The flags of a copy to the other appliance."""
+def to_other(other: Configuration, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str | Path]:
+    """The flags of a copy to the other appliance, which this host trusts."""
+    monkeypatch.setenv("SSL_CERT_FILE", str(other.authority))
     token = write(tmp_path / "token", (other.data / "operator.token").read_bytes())
-    return ["--to", f"http://127.0.0.1:{other.operator_port}", "--token-file", token]
+    return ["--to", f"https://127.0.0.1:{other.operator_port}", "--token-file", token]
 
 
 @pytest.fixture

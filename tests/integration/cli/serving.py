@@ -79,10 +79,15 @@ class Configuration:
     https_port: int
     tftp_port: int
 
+    @property
+    def authority(self) -> Path:
+        """The file with the certificate of its authority, once it was started."""
+        return self.data / "tls" / "authority.pem"
+
     def trusting(self) -> ssl.SSLContext:
         """What trusts this appliance and nobody else, once it was started."""
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-        context.load_verify_locations(self.data / "tls" / "authority.pem")
+        context.load_verify_locations(self.authority)
         return context
 
     def asked(self, path: str) -> bytes:

@@ -1,5 +1,6 @@
 """The box's authority, from the operator's side."""
 
+import json
 import shutil
 import ssl
 import subprocess
@@ -7,7 +8,9 @@ from itertools import takewhile
 from pathlib import Path
 from urllib.request import urlopen
 
+from tests.integration.api.door import image_archive
 from tests.integration.cli.serving import PROGRAM, ROOT, clean_environment, configure, give_osie, run, serving
+from tests.integration.engine.appliance import hardware
 from tinkbox.wire.authority import fingerprint
 
 
@@ -42,3 +45,27 @@ def test_box_that_lost_its_authority_does_not_start_and_says_why(tmp_path: Path)
     shutil.rmtree(configuration.data / "tls")
     with serving(configuration):
         assert (configuration.data / "tls/authority.key").exists()
+
+
+def test_box_is_logged_in_to_and_asked_from_another_host(tmp_path: Path) -> None:
+    """Questions, what is followed, and uploads, each over TLS."""
+    configuration = configure(tmp_path)
+    away = {"XDG_CONFIG_HOME": str(tmp_path / "config")}
+    url = f"https://127.0.0.1:{configuration.operator_port}"
+    with serving(configuration):
+        shown = run("--data", str(configuration.data), "authority")
+        assert shown.out == configuration.authority.read_text()
+        token = (configuration.data / "operator.token").read_bytes()
+        done = run("login", url, "--fingerprint", shown.err.strip(), stdin=token, environment=away)
+        assert done.status == 0, done.err
+        pushed = run("hardware", "push", stdin=json.dumps(hardware(1)).encode(), environment=away)
+        assert pushed.status == 0, pushed.err
+        assert "machine-1" in run("status", environment=away).out
+        archive = tmp_path / "one.tar"
+        archive.write_bytes(image_archive("one:v1"))
+        assert run("image", "load", str(archive), environment=away).status == 0
+        clear = run("osie", "list", environment={**away, "TINKBOX_SERVER": url.replace("https", "http")})
+        assert (clear.status, f"write {url}" in clear.err) == (1, True), clear.err
+        machines = f"https://127.0.0.1:{configuration.https_port}"
+        wrong = run("login", machines, "--fingerprint", shown.err.strip(), stdin=token, environment=away)
+        assert (wrong.status, f"`tinkbox login {url}`" in wrong.err) == (1, True), wrong.err

@@ -267,7 +267,8 @@ def test_whoever_may_only_look_sees_what_is_held_and_decides_nothing(lab: Lab) -
     lab.hold()
     made = lab.tinkbox("token", "create", "anna", "--right", "look", "--right", "attach")
     environment = {
-        "TINKBOX_SERVER": f"http://127.0.0.1:{lab.appliance.operator_port}",
+        "TINKBOX_SERVER": f"https://127.0.0.1:{lab.appliance.operator_port}",
+        "SSL_CERT_FILE": str(lab.appliance.authority),
         "TINKBOX_TOKEN": made.out.strip(),
     }
     assert lab.workflow[:8] in run("breakpoint", "list", environment=environment).out

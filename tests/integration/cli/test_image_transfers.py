@@ -338,13 +338,13 @@ def test_a_copy_to_another_door_or_to_a_name_that_looks_like_one_is_told_the_way
     assert here("image", "load", archive).status == 0
     machines = here("image", "copy", "one:v1", "--to", f"http://127.0.0.1:{other.http_port}")
     assert machines.status == 1
-    assert f"operator door: `--to http://127.0.0.1:{other.operator_port}`" in machines.err
-    encrypted = here("image", "copy", "one:v1", "--to", f"https://127.0.0.1:{other.operator_port}")
-    assert encrypted.status == 3
-    assert "does not speak TLS: write http:// instead of https://" in encrypted.err
+    assert f"operator door: `--to https://127.0.0.1:{other.operator_port}`" in machines.err
+    clear = here("image", "copy", "one:v1", "--to", f"http://127.0.0.1:{other.operator_port}")
+    assert clear.status == 1
+    assert f"this door speaks HTTPS alone: write https://127.0.0.1:{other.operator_port}" in clear.err
     named = here("image", "copy", "one:v1", "lab.example:7080/one:v1")
     assert (named.status, named.out) == (0, "Copied Image:  lab.example:7080/one:v1\n")
-    assert "`--to http://lab.example:7080` sends an image to another one" in named.err
+    assert "`--to https://lab.example:7080` sends an image to another one" in named.err
 
 
 def test_copy_tells_what_is_wrong_with_the_other_appliance(
@@ -368,12 +368,15 @@ def test_copy_tells_what_is_wrong_with_the_other_appliance(
     assert here("image", "copy", "none:v1", *to_other).status == 1
 
 
-def test_copy_tells_that_the_other_appliance_is_full(here: Tinkbox, archive: Path, tmp_path: Path) -> None:
+def test_copy_tells_that_the_other_appliance_is_full(
+    here: Tinkbox, archive: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert here("image", "load", archive).status == 0
     full = configure(tmp_path)
     with full.path.open("a") as more:
         more.write("images: {most: 1KiB}\n")
-    url = f"http://127.0.0.1:{full.operator_port}"
+    url = f"https://127.0.0.1:{full.operator_port}"
+    monkeypatch.setenv("SSL_CERT_FILE", str(full.authority))
     with serving(full):
         done = here("image", "copy", "one:v1", "--to", url, "--token-file", full.data / "operator.token")
     assert done.status == 1
@@ -388,7 +391,7 @@ def test_what_the_other_appliance_refuses_is_told_as_its_own_words_with_commands
     )
     assert here("image", "load", mine, archive).status == 0
     assert there("image", "load", others).status == 0
-    url = f"http://127.0.0.1:{other.operator_port}"
+    url = f"https://127.0.0.1:{other.operator_port}"
     for copied, why in (
         (["lab:1"], "the system image lab:1 is here already with another digest"),
         (["one:v1", "lab:e"], "lab has a system image"),

@@ -129,7 +129,10 @@ def test_what_was_acknowledged_is_there_after_kill_9_and_both_doors_show_it(tmp_
         for name in ("operator.sock", "operator.token"):
             assert stat.S_IMODE((configuration.data / name).stat().st_mode) == 0o600
         token = (configuration.data / "operator.token").read_text().strip()
-        server = {"TINKBOX_SERVER": f"http://127.0.0.1:{configuration.operator_port}"}
+        server = {
+            "TINKBOX_SERVER": f"https://127.0.0.1:{configuration.operator_port}",
+            "SSL_CERT_FILE": str(configuration.authority),
+        }
         shown = run_here(*local, "hardware", "list", "-o", "csv").out
         assert "machine-1" in shown
         assert run("hardware", "list", "-o", "csv", environment={**server, "TINKBOX_TOKEN": token}).out == shown
@@ -156,7 +159,7 @@ def test_the_machines_side_has_no_operator_door(tmp_path: Path) -> None:
             assert failed.status == 1
             assert failed.err == (
                 f"tinkbox: {node['TINKBOX_SERVER']} is the appliance's door for machines. Commands go to its operator door: "
-                f"`TINKBOX_SERVER=http://127.0.0.1:{configuration.operator_port}`\n"
+                f"`TINKBOX_SERVER=https://127.0.0.1:{configuration.operator_port}`\n"
             )
         for path, told in (("/", True), ("/metrics", True), ("/v1/nothing", True), ("/wp-login.php", False)):
             with pytest.raises(HTTPError) as refused:

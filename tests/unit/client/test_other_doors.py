@@ -67,15 +67,15 @@ def publisher(tmp_path: Path) -> Iterator[Mirror]:
 @pytest.mark.parametrize(
     ("asked", "listens", "typed"),
     [
-        ("http://172.30.0.1", "172.16.0.1:7080", "http://172.16.0.1:7080"),
-        ("http://172.30.0.1", "0.0.0.0:7081", "http://172.30.0.1:7081"),
-        ("lab.example:8080", "0.0.0.0:7080", "http://lab.example:7080"),
-        ("http://127.0.0.1", "127.0.0.1:7080", "http://127.0.0.1:7080"),
-        ("http://localhost:80", "127.0.0.1:7080", "http://127.0.0.1:7080"),
-        ("http://172.30.0.1", "lab.example:7080", "http://lab.example:7080"),
-        ("http://172.30.0.1", "[fd00::1]:7080", "http://[fd00::1]:7080"),
-        ("http://[fd00::2]:80", "[::]:7080", "http://[fd00::2]:7080"),
-        ("http://[::1]", "[::1]:7080", "http://[::1]:7080"),
+        ("http://172.30.0.1", "172.16.0.1:7080", "https://172.16.0.1:7080"),
+        ("http://172.30.0.1", "0.0.0.0:7081", "https://172.30.0.1:7081"),
+        ("lab.example:8080", "0.0.0.0:7080", "https://lab.example:7080"),
+        ("http://127.0.0.1", "127.0.0.1:7080", "https://127.0.0.1:7080"),
+        ("http://localhost:80", "127.0.0.1:7080", "https://127.0.0.1:7080"),
+        ("http://172.30.0.1", "lab.example:7080", "https://lab.example:7080"),
+        ("http://172.30.0.1", "[fd00::1]:7080", "https://[fd00::1]:7080"),
+        ("http://[fd00::2]:80", "[::]:7080", "https://[fd00::2]:7080"),
+        ("http://[::1]", "[::1]:7080", "https://[::1]:7080"),
     ],
 )
 def test_what_to_type_instead_of_the_door_for_machines(asked: str, listens: str, typed: str) -> None:
@@ -91,7 +91,7 @@ def test_an_operator_door_of_loopback_is_asked_from_its_own_host() -> None:
     told = operator_door_advice("http://172.30.0.1", door, "TINKBOX_SERVER", "TINKBOX_TOKEN")
     assert "127.0.0.1:7080, which only its own host reaches" in told
     assert "set operator.listen in its tinkbox.yaml" in told
-    assert "http://127.0.0.1" not in told
+    assert "://127.0.0.1" not in told
 
 
 @both_kinds
@@ -106,9 +106,9 @@ async def test_the_door_for_machines_names_the_operator_door(kind: type[Connecti
         url = f"http://127.0.0.1:{server.port}"
         refused = await refusal_of(kind(url=url, token="secret", variable="TINKBOX_SERVER"))
         assert type(refused) is NotFound
-        assert str(refused).endswith("operator door: `TINKBOX_SERVER=http://127.0.0.1:7080`")
+        assert str(refused).endswith("operator door: `TINKBOX_SERVER=https://127.0.0.1:7080`")
         without = await refusal_of(kind(url=url, variable="--to", token_place="TINKBOX_TO_TOKEN"), change)
-        assert str(without).endswith("`--to http://127.0.0.1:7080`, and a token in TINKBOX_TO_TOKEN")
+        assert str(without).endswith("`--to https://127.0.0.1:7080`, and a token in TINKBOX_TO_TOKEN")
 
 
 @both_kinds
@@ -183,7 +183,7 @@ async def test_a_success_that_no_appliance_tells_names_the_way_out(kind: type[Co
     async def summarize(operator: Operator) -> object:
         return await operator.status()
 
-    way_out = ": is that an appliance of this version? If not, correct --to, which names the operator door, such as http://HOST:7080"
+    way_out = ": is that an appliance of this version? If not, correct --to, which names the operator door, such as https://HOST:7080"
     async with answering(door) as url:
         for question in (look, read, summarize):
             refused = await refusal_of(kind(url=url, variable="--to"), question)
@@ -201,12 +201,12 @@ async def test_what_names_a_place_where_nothing_answers_is_told_to_be_corrected(
 
 
 @both_kinds
-async def test_https_where_no_tls_is_spoken_is_told_to_be_http(kind: type[Connection], publisher: Mirror) -> None:
+async def test_https_where_no_tls_is_spoken_is_told(kind: type[Connection], publisher: Mirror) -> None:
     url = publisher.plain.replace("http://", "https://")
     for question in (look, change, *([follow] if kind is LastingConnection else [])):
         refused = await refusal_of(kind(url=url, variable="TINKBOX_SERVER"), question)
         assert type(refused) is Unreachable
-        assert str(refused).startswith(f"{url} does not speak TLS: write http:// instead of https://.")
+        assert str(refused).startswith(f"{url} does not speak TLS: is that the operator door?")
 
 
 @both_kinds
@@ -215,7 +215,36 @@ async def test_http_where_tls_is_spoken_is_told_to_be_https(kind: type[Connectio
     for question in (look, change, *([follow] if kind is LastingConnection else [])):
         refused = await refusal_of(kind(url=url, variable="TINKBOX_SERVER"), question)
         assert type(refused) is Unreachable, "a change was not understood either, so it cannot be done"
-        assert str(refused) == f"{url} speaks TLS: write https:// instead of http://"
+        assert str(refused) == (
+            f"{url} speaks TLS: write https:// instead of http://. `tinkbox login {publisher.url}` keeps its authority and "
+            "your token"
+        )
+
+
+@both_kinds
+@pytest.mark.parametrize(("token", "asked"), [("secret", 0), ("", 1)])
+async def test_no_token_goes_unencrypted_over_a_network_to_who_speaks_tls(
+    kind: type[Connection], monkeypatch: pytest.MonkeyPatch, token: str, asked: int
+) -> None:
+    seen = []
+
+    async def door(request: web.Request) -> web.Response:
+        seen.append(request.headers.get("Authorization"))
+        return web.Response(status=400)
+
+    monkeypatch.setattr("tinkbox.client.operator.connection.speaks_tls", lambda _: True)
+    monkeypatch.setattr(Connection, "_is_here", lambda _: False)
+    async with answering(door) as url:
+        assert "speaks TLS: write https:// instead" in str(await refusal_of(kind(url=url, token=token)))
+    assert len(seen) == asked
+
+
+@pytest.mark.parametrize(
+    ("url", "here"),
+    [("http://localhost:1", True), ("http://[::1]:1", True), ("http://127.1.2.3", True), ("http://box", False)],
+)
+def test_loopback_is_no_network(url: str, here: bool) -> None:
+    assert QuickConnection(url=url)._is_here() is here
 
 
 @both_kinds

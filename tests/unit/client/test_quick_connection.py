@@ -105,15 +105,13 @@ def test_nobody_at_a_url_is_told_with_the_place_and_the_remedy(url: str) -> None
     assert str(refusal.value).startswith(f"no appliance answers at {url} (")
 
 
-@pytest.mark.parametrize(("url", "advised"), [("https://127.0.0.1:1", True), ("http://127.0.0.1:1", False)])
-def test_https_is_told_to_be_a_matter_of_a_proxy(url: str, advised: bool) -> None:
+def test_nobody_at_the_box_of_a_login_is_told_with_logout() -> None:
     async def question() -> object:
-        async with Operator(QuickConnection(url=url, variable="TINKBOX_SERVER")) as operator:
+        async with Operator(QuickConnection(url="https://127.0.0.1:1", variable="tinkbox login")) as operator:
             return await operator.hardware.all()
 
-    with pytest.raises(Unreachable) as refusal:
+    with pytest.raises(Unreachable, match=r"where you are logged in: .* `tinkbox logout` has the commands ask"):
         answer_of(question())
-    assert ("speaks http:// only; https:// is for a proxy" in str(refusal.value)) is advised
 
 
 async def test_nobody_at_a_socket_and_one_who_hangs_up_are_told(tmp_path: Path) -> None:

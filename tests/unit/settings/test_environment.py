@@ -18,10 +18,10 @@ from tinkbox.settings.environment import (
 )
 
 
-def test_a_server_without_a_scheme_is_http(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_without_a_scheme_is_https(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TINKBOX_SERVER", "other:7080")
     monkeypatch.delenv("TINKBOX_TOKEN", raising=False)
-    assert named_server() == ClientTarget(url="http://other:7080", variable="TINKBOX_SERVER")
+    assert named_server() == ClientTarget(url="https://other:7080", variable="TINKBOX_SERVER")
 
 
 @pytest.mark.parametrize("server", ["unix:///srv/tinkbox/operator.sock", "unix:/srv/tinkbox/operator.sock"])

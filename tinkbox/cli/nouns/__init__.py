@@ -26,6 +26,9 @@ NOUNS: Final[Mapping[str, str]] = {
     "events": "what happens",
     "status": "every machine, problems first; on a terminal a view to work in, with ? for its keys",
     "doctor": "what is wrong, why, and what to do; exit status 1 when there is a fault",
+    "login": "have the commands speak to a box over HTTPS, and keep its authority and your token",
+    "logout": "forget a box that you are logged in to",
+    "authority": "the certificate that programs trust to reach the box over HTTPS, and its fingerprint",
     "completion": "scripts that have your shell complete commands and names",
     "version": "the program's version",
 }

@@ -52,7 +52,7 @@ EXAMPLES: Final[Mapping[str, str]] = {
     "image import": "tinkbox image import --id lab-debian lab-debian.qcow2",
     "image load": "tinkbox image load tools.tar",
     "image save": "tinkbox image save -o tools.tar tools/wipe:v1 quay.io/tools/image:v2",
-    "image copy": "tinkbox image copy tools/wipe:v1 --to http://other:7080 --token-file other.token",
+    "image copy": "tinkbox image copy tools/wipe:v1 --to https://other:7080 --token-file other.token",
     "image export": "tinkbox image export --all /mnt/disk/images",
     "osie build": "tinkbox osie build --output osie",
     "events watch": "tinkbox events watch",

@@ -14,11 +14,14 @@ ENVIRONMENT = """\
 .SH ENVIRONMENT
 .TP
 .B TINKBOX_SERVER
-The appliance to speak to: https://HOST, http://HOST or unix://SOCKET.
-Without it, the unix socket of the appliance on this host.
+The appliance to speak to: https://HOST:PORT or unix://SOCKET.
+Without it, the box of the last `tinkbox login`, or else the unix socket of the appliance on this host.
 .TP
 .B TINKBOX_TOKEN
-The token for it.
+The token for it. Without it, the one that `tinkbox login` keeps of this box.
+.TP
+.B SSL_CERT_FILE
+A file of certificates (PEM) that are trusted for a box of which no login is kept.
 .TP
 .B TINKBOX_TO_TOKEN
 The token of the other appliance that `tinkbox image copy --to` names.

@@ -73,6 +73,10 @@ class Operator:
         """The public SSH keys that every installed system gets."""
         return [str(each) for each in (await self.connection.document("GET", "/v1/metadata/defaults"))["ssh_keys"]]
 
+    async def authority(self) -> Document:
+        """The `certificate` (PEM) of the box's authority, and its `fingerprint`."""
+        return await self.connection.document("GET", "/v1/authority")
+
     async def doctor(self, key: str = "", *, listens: bool = True) -> Document:
         """What the doctor says of the machine or workflow that a key means, or of everything there is.
 

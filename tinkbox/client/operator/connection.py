@@ -13,8 +13,9 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, NamedTuple, NoReturn
-from urllib.parse import quote, urlencode
+from urllib.parse import quote, urlencode, urlsplit
 
+from tinkbox.client.operator.box_certificates import distrusted
 from tinkbox.client.operator.local_appliance import LocalAppliance, local_appliance
 from tinkbox.client.operator.other_doors import operator_door_advice, speaks_tls
 from tinkbox.client.refusals import Unanswered, Unreachable, kind_of, quoted, refusal_of
@@ -44,6 +45,8 @@ _OWN_WORDS: Final = re.compile(
 )
 _JSON_TEXT: Final = re.compile(r'"(?:[^"\\]|\\.)*"')
 SERVER: Final = "TINKBOX_SERVER"
+LOGIN: Final = "tinkbox login"  # in the place of a variable: this command named the appliance
+LOOK_SECONDS: Final = 3.0  # for another look at a certificate that is not valid
 TOKEN_VARIABLE: Final = "TINKBOX_TOKEN"  # noqa: S105  a name
 _BAD_REQUEST: Final = 400
 _NO_TLS: Final = "WRONG_VERSION_NUMBER"  # of OpenSSL: what answers begins with no record of TLS
@@ -92,8 +95,9 @@ class Found(NamedTuple):
 class Connection(ABC):
     """To the unix socket of an appliance on this host, or to the URL of another, with a token.
 
-    `variable` is what of the environment names it, empty: nothing, and `token_place` the variable or the file that holds
-    the token.  `changed` hears of each change that the appliance says it made: the path that was asked, and the answer,
+    `variable` is what of the environment names it, or the command LOGIN, empty: nothing, and `token_place` the variable or
+    the file that holds the token.  `authority` (PEM) alone is trusted to sign an https:// one's certificate, empty: all that this
+    host trusts.  `changed` hears of each change that the appliance says it made: the path that was asked, and the answer,
     which may be empty.  `late` hears once, in a sentence, of
     an answer that is not there after LATE.  `program` is how a person begins a command to this appliance: so those begin that it tells.
 
@@ -109,6 +113,7 @@ class Connection(ABC):
         token: str = "",
         variable: str = "",
         token_place: str = TOKEN_VARIABLE,
+        authority: str = "",
     ) -> None:
         self.socket = socket
         self.url = url or "http://tinkbox"
@@ -123,6 +128,7 @@ class Connection(ABC):
         self.program = PROGRAM
         self._variable = variable
         self._token_place = token_place
+        self.authority = authority
         self._is_late = False
 
     @abstractmethod
@@ -262,7 +268,9 @@ class Connection(ABC):
         return f"is that an appliance of this version?{way_out}"
 
     def _correct(self) -> str:
-        return f"correct {self._variable or SERVER}, which names the operator door, such as http://HOST:7080"
+        if self._variable == LOGIN:
+            return f"type `{LOGIN} https://HOST:7080` with the URL of the operator door"
+        return f"correct {self._variable or SERVER}, which names the operator door, such as https://HOST:7080"
 
     def raise_refusal(
         self, status: int, reason: str, headers: "Mapping[str, str] | HTTPMessage", answer: bytes
@@ -282,12 +290,17 @@ class Connection(ABC):
             raise self._foreign(status, reason, answer)
         told = self.told(str(refusal))
         if type(refusal) is Denied and not self.socket:
-            told = f"{told}. Put yours into {self._token_place}"
+            told = f"{told}. {self._put_yours()}"
         refusal.args = (told,)
         later = headers.get("Retry-After") or ""
         if isinstance(refusal, TooMany) and later.isascii() and later.isdecimal():
             refusal.retry_after = min(int(later[:6]), MOST_LATER)
         raise refusal
+
+    def _put_yours(self) -> str:
+        if self._variable == LOGIN:
+            return f"`{LOGIN} {self.url}` takes another one"
+        return f"Put yours into {self._token_place}"
 
     def told(self, detail: str) -> str:
         """The appliance's own words, as a person is told them."""
@@ -306,7 +319,19 @@ class Connection(ABC):
         return not self.socket and self.url.startswith("http://") and speaks_tls(self.url)
 
     def _encrypted(self) -> Unreachable:
-        return Unreachable(f"{self.where} speaks TLS: write https:// instead of http://")
+        url = self.url.replace("http://", "https://", 1)
+        return Unreachable(
+            f"{self.where} speaks TLS: write https:// instead of http://. `{LOGIN} {url}` keeps its authority and your token"
+        )
+
+    def refuse_clear_token(self) -> None:
+        """Raise Unreachable before a token goes unencrypted over a network to a box that takes it encrypted alone."""
+        if self.headers and self.url.startswith("http://") and not self._is_here() and self._speaks_tls():
+            raise self._encrypted()
+
+    def _is_here(self) -> bool:
+        host = urlsplit(self.url).hostname or ""
+        return host == "localhost" or host == "::1" or host.startswith("127.")
 
     def too_much(self, path: str) -> Unavailable:
         """What to say of an answer that goes on beyond MOST_ANSWERED."""
@@ -378,23 +403,24 @@ class Connection(ABC):
                 "TINKBOX_TOKEN"
             )
         if isinstance(error, ssl.SSLCertVerificationError):
-            return Unreachable(
-                f"{self.where} shows a certificate that is not valid ({error.verify_message}): write the host as the "
-                "certificate names it, and have this host trust its authority, whose file SSL_CERT_FILE may name"
-            )
+            return Unreachable(distrusted(self.where, self.url, self.authority, error, LOOK_SECONDS))
         if isinstance(error, ssl.SSLError) and error.reason == _NO_TLS:
             return Unreachable(
-                f"{self.where} does not speak TLS: write http:// instead of https://. An appliance speaks http:// "
-                "only; https:// is for a proxy with TLS in front of it"
+                f"{self.where} does not speak TLS: is that the operator door? An appliance of an earlier release spoke "
+                "http:// only, which shows your token to the network"
             )
         if self.socket and (there := local_appliance(self.socket.parent)) is not None:
             return self._without_socket(self.socket, there, why)
+        if self._variable == LOGIN:
+            return Unreachable(
+                f"no appliance answers at {self.where} ({why}), where you are logged in: is `tinkbox serve` running there? "
+                "`tinkbox logout` has the commands ask the appliance on this host again"
+            )
         if self._variable:
             without = ", or unset it to ask the appliance on this host" if self._variable == SERVER else ""
-            encrypted = "The appliance itself speaks http:// only; https:// is for a proxy with TLS in front of it. "
             return Unreachable(
                 f"no appliance answers at {self.where} ({why}), which {self._variable} names: is `tinkbox serve` running "
-                f"there? {encrypted if self.url.startswith('https://') else ''}Correct {self._variable}{without}"
+                f"there? Correct {self._variable}{without}"
             )
         here = "`systemctl start tinkbox` starts one that `tinkbox init` has set up, and that answers root and the group tinkbox: sudo tinkbox. "
         return Unreachable(

@@ -1,8 +1,8 @@
 """A connection for what lasts or happens at once: streams, uploads, shells, and questions beside them.  Needs an event loop."""
 
-from asyncio import WriteTransport
+from asyncio import WriteTransport, sslproto
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, suppress
 from typing import Any, BinaryIO
 from weakref import WeakSet
 
@@ -10,6 +10,7 @@ import aiohttp
 from aiohttp import connector
 from aiohttp.tracing import Trace
 
+from tinkbox.client.operator.box_certificates import trust_in
 from tinkbox.client.operator.connection import MOST_ANSWERED, SECONDS, Connection, Document, Reply
 from tinkbox.client.shell import ShellConnection, shell_connection
 from tinkbox.model.errors import Refusal
@@ -23,12 +24,21 @@ CONNECT_SECONDS = 10.0
 UNSENT = (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError, aiohttp.InvalidURL)
 
 
+_TLS = sslproto._SSLProtocolTransport  # noqa: SLF001  asyncio gives it no public name
+
+
 class LastingConnection(Connection):
     """See Connection."""
 
     async def open(self) -> None:
-        self._connector = _UnixConnector(str(self.socket)) if self.socket else _TCPConnector()
+        self._connector = _UnixConnector(str(self.socket)) if self.socket else self._tcp_connector()
         self._session = aiohttp.ClientSession(connector=self._connector, headers=self.headers)
+
+    def _tcp_connector(self) -> "_TCPConnector":
+        if self.url.startswith("https://"):
+            return _TCPConnector(ssl=trust_in(self.authority))
+        self.refuse_clear_token()
+        return _TCPConnector()
 
     async def close(self) -> None:
         self._connector.give_up()
@@ -124,8 +134,12 @@ class _Connector(aiohttp.BaseConnector):
     def give_up(self) -> None:
         """Send nothing more."""
         for each in list(self._used):
-            # One that was closed when all was sent is gone, and asyncio cannot abort it any more.
-            if not each.is_closing() or each.get_write_buffer_size():
+            # One that was closed when all was sent is gone, and asyncio cannot abort it any more.  With TLS it does not tell what
+            # is not sent, and has no words for one that is gone.
+            if isinstance(each, _TLS):
+                with suppress(AttributeError):
+                    each.abort()
+            elif not each.is_closing() or each.get_write_buffer_size():
                 each.abort()
 
 

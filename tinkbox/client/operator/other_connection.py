@@ -16,9 +16,19 @@ class OtherConnection(LastingConnection):
     """
 
     def __init__(
-        self, named: str, *, socket: Path | None, url: str, token: str, variable: str, token_place: str
+        self,
+        named: str,
+        *,
+        socket: Path | None,
+        url: str,
+        token: str,
+        variable: str,
+        token_place: str,
+        authority: str = "",
     ) -> None:
-        super().__init__(socket=socket, url=url, token=token, variable=variable, token_place=token_place)
+        super().__init__(
+            socket=socket, url=url, token=token, variable=variable, token_place=token_place, authority=authority
+        )
         self._named = named
 
     def told(self, detail: str) -> str:

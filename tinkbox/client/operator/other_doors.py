@@ -26,9 +26,9 @@ def operator_door_advice(asked: str, door: OperatorDoor, variable: str, token_pl
             "that host, where they need no URL, or set operator.listen in its tinkbox.yaml to an address that this host "
             "reaches"
         )
-    typed = f"http://{there if door.is_unspecified and there is not None else door}"
+    typed = f"https://{there if door.is_unspecified and there is not None else door}"
     token = f", and a token in {token_place}" if token_place else ""
-    between = " " if variable.startswith("-") else "="
+    between = " " if variable.startswith("-") or " " in variable else "="
     return f"{machines}. Commands go to its operator door: `{variable}{between}{typed}`{token}"
 
 

@@ -13,13 +13,14 @@ from time import monotonic
 from typing import Any, Final, TypeVar
 from urllib.parse import urlsplit
 
+from tinkbox.client.operator.box_certificates import trust_in
 from tinkbox.client.operator.connection import LATE, MOST_ANSWERED, SECONDS, Connection, Document, Reply, Work, encoded
 from tinkbox.wire.list_total import HEADER, total_of
 
 T = TypeVar("T")
 TICK: Final = 1.0
 LOOK_EVERY: Final = 15.0  # seconds
-SCHEMES: Final = {"http": HTTPConnection, "https": HTTPSConnection}
+SCHEMES: Final = ("http", "https")
 
 
 def answer_of(question: Coroutine[Any, Any, T]) -> T:
@@ -130,8 +131,10 @@ class QuickConnection(Connection):
         if url.scheme not in SCHEMES or not url.hostname:
             raise self.unreachable(ValueError("write http:// or https:// and a host, or unix:// and a path"))
         self._base_path = url.path
-        connection: type[HTTPConnection] = SCHEMES[url.scheme]
-        return connection(url.hostname, port, timeout=SECONDS)
+        if url.scheme == "https":
+            return HTTPSConnection(url.hostname, port, timeout=SECONDS, context=trust_in(self.authority))
+        self.refuse_clear_token()
+        return HTTPConnection(url.hostname, port, timeout=SECONDS)
 
 
 class _UnixConnection(HTTPConnection):

@@ -36,7 +36,7 @@ def declare(verbs: "Verbs[argparse.ArgumentParser]") -> None:
     verb.add_argument("key", metavar=KeyKind.IMAGE, help=TYPED[KeyKind.IMAGE])
     verb.add_argument("destination", metavar="DEST", nargs="?", default="", help="its name there (default: the same)")
     verb.add_argument(
-        "--to", type=filled, metavar="URL", help="the other appliance, such as http://other:7080 (default: this one)"
+        "--to", type=filled, metavar="URL", help="the other appliance, such as https://other:7080 (default: this one)"
     )
     verb.add_argument("--token-file", type=Path, metavar="FILE", help="file with the token of the other appliance")
 
@@ -83,7 +83,7 @@ def _tell_of_port(chosen: argparse.Namespace) -> None:
 
     host = parse_reference(chosen.destination).host if chosen.destination and not chosen.to else ""
     if ":" in host:
-        text = f"{chosen.destination} is a name on this appliance: `--to http://{host}` sends an image to another one"
+        text = f"{chosen.destination} is a name on this appliance: `--to https://{host}` sends an image to another one"
         show_notes({"notes": [asdict(Problem(text=text))]})
 
 

@@ -1,0 +1,234 @@
+"""`tinkbox login`: a box is trusted by its authority, and nothing is sent to another."""
+
+import json
+import stat
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from subprocess import PIPE, run
+
+import pytest
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+
+from tests.integration.cli.person import Person
+from tests.integration.cli.serving import run_here
+from tests.integration.cli.tls_box import TOKEN, TlsBox, tls_box
+from tinkbox.certificates.issuing import new_key, self_signed, signed
+
+LINE = f"{TOKEN}\n".encode()
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A person's own configuration."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    for name in ("TINKBOX_SERVER", "TINKBOX_TOKEN", "SSL_CERT_FILE"):
+        monkeypatch.delenv(name, raising=False)
+    return tmp_path / "config/tinkbox/boxes.json"
+
+
+@pytest.fixture
+def box(tmp_path: Path) -> Iterator[TlsBox]:
+    with tls_box(tmp_path / "box") as made:
+        yield made
+
+
+def log_in(box: TlsBox) -> None:
+    done = run_here("login", box.url, "--fingerprint", box.certificates.fingerprint, stdin=LINE)
+    assert done.status == 0, done.err
+
+
+def test_person_compares_the_fingerprint_types_the_token_and_is_logged_in(
+    box: TlsBox, tmp_path: Path, home: Path
+) -> None:
+    with Person(["login", box.url], {"XDG_CONFIG_HOME": str(tmp_path / "config")}) as anna:
+        anna.sees(box.certificates.fingerprint.encode())
+        anna.type(b"yes\r")
+        anna.sees(b"Token for ")
+        assert box.heard == []
+        anna.type(f"{TOKEN}\r".encode())
+        anna.sees(b"Logged in to ")
+        assert anna.ends() == 0
+        assert TOKEN.encode() not in anna.seen
+    assert stat.S_IMODE(home.stat().st_mode) == 0o600
+    assert run_here("osie", "list", "-o", "json").out == "[]\n"
+    assert box.heard == [TOKEN, TOKEN]
+
+
+def test_person_who_says_no_sends_nothing_and_keeps_nothing(box: TlsBox, tmp_path: Path, home: Path) -> None:
+    with Person(["login", box.url], {"XDG_CONFIG_HOME": str(tmp_path / "config")}) as anna:
+        anna.sees(b"Is it the same?")
+        anna.type(b"\r")
+        anna.sees(b"you did not say yes")
+        assert anna.ends() == 1
+    assert box.heard == []
+    assert not home.exists()
+
+
+def test_script_names_the_fingerprint(box: TlsBox) -> None:
+    done = run_here("login", box.url, "--fingerprint", box.certificates.fingerprint.lower(), stdin=LINE)
+    assert (done.status, done.err) == (0, "")
+    assert done.out.startswith(f"Logged in to {box.url}. Commands speak to it from now on")
+    assert run_here("login", "--list").out == f"* {box.url}  {box.certificates.fingerprint}\n"
+
+
+def test_script_without_a_fingerprint_is_refused(box: TlsBox, home: Path) -> None:
+    failed = run_here("login", box.url, stdin=LINE)
+    assert failed.status == 1
+    assert f"nobody is there to say whether {box.certificates.fingerprint}" in failed.err
+    assert (box.heard, home.exists()) == ([], False)
+
+
+def test_other_fingerprint_than_the_named_one_is_refused(box: TlsBox, home: Path) -> None:
+    failed = run_here("login", box.url, "--fingerprint", "00" * 32, stdin=LINE)
+    assert failed.status == 3
+    assert f"You named SHA256:{':'.join(['00'] * 32)}, and it shows {box.certificates.fingerprint}" in failed.err
+    assert (box.heard, home.exists()) == ([], False)
+
+
+def test_token_that_is_none_is_not_kept(box: TlsBox, home: Path) -> None:
+    failed = run_here("login", box.url, "--fingerprint", box.certificates.fingerprint, stdin=b"guessed\n")
+    assert failed.status == 1
+    assert "the token is not known here" in failed.err
+    assert f"`tinkbox login {box.url}` takes another one" in failed.err
+    assert not home.exists()
+
+
+def test_token_that_may_only_push_is_kept(box: TlsBox, home: Path) -> None:
+    done = run_here("login", box.url, "--fingerprint", box.certificates.fingerprint, stdin=b"may-push\n")
+    assert done.status == 0
+    assert "may-push" in home.read_text()
+
+
+def test_kept_token_is_used_again_where_none_comes(box: TlsBox) -> None:
+    log_in(box)
+    assert run_here("login", box.url, stdin=b"").status == 0
+    assert run_here("logout").status == 0
+    failed = run_here("login", box.url, "--fingerprint", box.certificates.fingerprint, stdin=b"")
+    assert (failed.status, "no token came on standard input" in failed.err) == (1, True)
+
+
+def test_changed_authority_is_refused_with_both_fingerprints(box: TlsBox, tmp_path: Path) -> None:
+    log_in(box)
+    before = box.certificates.fingerprint
+    with tls_box(tmp_path / "impostor", names=["127.0.0.1"]) as impostor:
+        kept = json.loads((tmp_path / "config/tinkbox/boxes.json").read_text())
+        kept["boxes"][impostor.url] = kept["boxes"].pop(box.url)
+        kept["current"] = impostor.url
+        (tmp_path / "config/tinkbox/boxes.json").write_text(json.dumps(kept))
+        for command in (["osie", "list"], ["events", "watch"], ["login", impostor.url]):
+            failed = run_here(*command, stdin=LINE)
+            assert failed.status == 3
+            told = f"You accepted {before}, and now it shows {impostor.certificates.fingerprint}"
+            assert told in failed.err
+            assert f"`tinkbox logout {impostor.url}` forgets the old one" in failed.err
+        assert impostor.heard == []
+        new = run_here("login", impostor.url, "--fingerprint", impostor.certificates.fingerprint, stdin=LINE)
+        assert new.status == 0
+        assert run_here("osie", "list").status == 0
+
+
+def test_variable_uses_what_is_kept_of_its_box(box: TlsBox, monkeypatch: pytest.MonkeyPatch) -> None:
+    log_in(box)
+    monkeypatch.setenv("TINKBOX_SERVER", box.url.removeprefix("https://"))
+    assert run_here("osie", "list").status == 0
+    monkeypatch.setenv("TINKBOX_TOKEN", "guessed")
+    assert run_here("osie", "list").status == 1
+    assert box.heard[-2:] == [TOKEN, "guessed"]
+
+
+@pytest.mark.parametrize("command", [["osie", "list"], ["events", "watch"]])
+def test_unknown_authority_is_refused_and_login_named(
+    box: TlsBox, monkeypatch: pytest.MonkeyPatch, command: list[str]
+) -> None:
+    monkeypatch.setenv("TINKBOX_SERVER", box.url)
+    monkeypatch.setenv("TINKBOX_TOKEN", TOKEN)
+    failed = run_here(*command)
+    assert failed.status == 3
+    assert f"`tinkbox login {box.url}` shows the fingerprint of its authority" in failed.err
+    assert box.heard == []
+
+
+def test_authority_printed_by_the_box_serves_scripts_and_curl(
+    box: TlsBox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log_in(box)
+    printed = run_here("authority")
+    assert printed.err == f"{box.certificates.fingerprint}\n"
+    ca = tmp_path / "ca.pem"
+    ca.write_text(printed.out)
+    asked = ["curl", "-sSf", "--cacert", ca, "-H", f"Authorization: Bearer {TOKEN}", f"{box.url}/v1/osie"]
+    assert run(asked, stdout=PIPE, check=True).stdout == b"[]"
+    assert run_here("logout").status == 0
+    monkeypatch.setenv("TINKBOX_SERVER", box.url)
+    monkeypatch.setenv("TINKBOX_TOKEN", TOKEN)
+    monkeypatch.setenv("SSL_CERT_FILE", str(ca))
+    assert run_here("osie", "list", "-o", "json").out == "[]\n"
+
+
+def test_certificate_that_this_host_trusts_needs_no_question(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = datetime.now(UTC)
+    firm, key = self_signed(new_key(), "firm", now), new_key()
+    chain, private, ca = tmp_path / "chain.pem", tmp_path / "key.pem", tmp_path / "firm.pem"
+    chain.write_bytes(signed(firm, key.public_key(), ["localhost"], now).public_bytes(Encoding.PEM))
+    private.write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
+    ca.write_bytes(firm.certificate.public_bytes(Encoding.PEM))
+    monkeypatch.setenv("SSL_CERT_FILE", str(ca))
+    with tls_box(tmp_path / "box", own=(chain, private)) as box:
+        url = box.url.replace("127.0.0.1", "localhost")
+        assert run_here("login", url, stdin=LINE).status == 0
+        assert run_here("login", "--list").out == f"* {url}  trusted by this host\n"
+        assert run_here("osie", "list").status == 0
+
+
+def test_name_that_the_certificate_lacks_is_told(tmp_path: Path) -> None:
+    with tls_box(tmp_path / "box", names=["provisioner", "172.30.0.1"]) as box:
+        failed = run_here("login", box.url, "--fingerprint", box.certificates.fingerprint, stdin=LINE)
+    assert failed.status == 3
+    assert "IP address mismatch" in failed.err
+    assert "tls.names" in failed.err
+
+
+def test_logout_forgets_the_box(box: TlsBox, home: Path) -> None:
+    log_in(box)
+    assert run_here("logout").out.startswith(f"Logged out of {box.url}.")
+    assert TOKEN not in home.read_text()
+    failed = run_here("logout")
+    assert (failed.status, "you are logged in to no box" in failed.err) == (1, True)
+
+
+def test_box_that_is_away_is_told_with_logout(tmp_path: Path) -> None:
+    with tls_box(tmp_path / "box") as box:
+        log_in(box)
+    failed = run_here("osie", "list")
+    assert failed.status == 3
+    assert f"no appliance answers at {box.url}" in failed.err
+    assert "`tinkbox logout`" in failed.err
+    failed = run_here("login", box.url, stdin=LINE)
+    assert (failed.status, "no box answers at" in failed.err) == (3, True)
+
+
+@pytest.mark.parametrize(
+    ("typed", "told"),
+    [
+        ("http://127.0.0.1:7080", "is not encrypted"),
+        ("unix:///operator.sock", "is not encrypted|names no box"),
+        ("https://", "names no box"),
+        ("a b", "names no box"),
+        ("https://anna:secret@box", "names no box"),
+        ("box:70800", "names no box"),
+    ],
+)
+def test_what_is_no_box_is_refused(typed: str, told: str) -> None:
+    failed = run_here("login", typed, stdin=LINE)
+    assert failed.status == 1
+    assert any(each in failed.err for each in told.split("|")), failed.err
+
+
+@pytest.mark.parametrize("damage", ["", "{", "[]", '{"current": 1, "boxes": {}}', '{"current": "", "boxes": {"x": 1}}'])
+def test_damaged_file_of_boxes_is_told(home: Path, damage: str) -> None:
+    home.parent.mkdir(parents=True)
+    home.write_text(damage)
+    failed = run_here("osie", "list")
+    assert failed.status == 1
+    assert f"{home} is damaged: delete it" in failed.err

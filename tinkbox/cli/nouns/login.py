@@ -1,0 +1,169 @@
+"""`tinkbox login`: which box the commands speak to, whom they trust there, and with which token."""
+
+import argparse
+import ssl
+import sys
+from typing import Final
+
+from tinkbox.cli.flags import carry_out, filled
+from tinkbox.cli.output.printable import clean
+from tinkbox.cli.terminal.questions import Questions
+from tinkbox.model.errors import Forbidden, Invalid
+from tinkbox.settings.boxes import KeptBox, box_url, read_boxes, write_boxes
+
+STORY: Final = """\
+Have the commands speak to a box over HTTPS: it shows the fingerprint of the
+box's authority, asks whether that is the right one, and keeps it with a token.
+The token is typed, or read from standard input: tinkbox login box < token.
+`tinkbox authority` on the box prints the right fingerprint."""
+SECONDS: Final = 10.0
+_MOST_OF_TOKEN: Final = 4096
+
+
+def declare(noun: argparse.ArgumentParser) -> None:
+    noun.description = STORY
+    noun.add_argument(
+        "url", metavar="URL", nargs="?", type=filled, help="operator door of the box, such as https://box:7080"
+    )
+    noun.add_argument(
+        "--fingerprint",
+        type=filled,
+        metavar="SHA256",
+        help="fingerprint that the authority must have; then nothing is asked",
+    )
+    noun.add_argument("--list", action="store_true", help="the boxes that are kept, and which one commands speak to")
+    carry_out(noun, login)
+
+
+def login(chosen: argparse.Namespace) -> None:
+    if chosen.list:
+        _show_kept()
+        return
+    if not chosen.url:
+        chosen.usage_error("name the box, such as https://box:7080")
+    url = box_url(chosen.url)
+    kept = read_boxes().of(url)
+    authority = trusted_authority(url, kept.authority, chosen.fingerprint)
+    keep(url, authority, _token(url, kept.token))
+
+
+def trusted_authority(url: str, kept: str, expected: str | None) -> str:
+    """The authority (PEM) of a box that a person trusts; empty where this host trusts the box anyway.
+
+    `kept` is the one that was accepted before, `expected` the fingerprint that it must have, as typed.  Raises Unreachable where
+    the box shows another, Invalid where a person does not trust it, or cannot be asked.
+    """
+    from tinkbox.client.operator.box_certificates import (
+        changed_authority,
+        distrusted,
+        fingerprint_of,
+        shown_authority,
+        verify,
+    )
+    from tinkbox.client.refusals import Unreachable
+    from tinkbox.wire.authority import read_fingerprint
+
+    wanted = read_fingerprint(expected) if expected else ""
+    try:
+        if not wanted or (kept and fingerprint_of(kept) == wanted):
+            try:
+                verify(url, kept, SECONDS)
+                return kept
+            except ssl.SSLCertVerificationError as error:
+                if kept and fingerprint_of(shown_authority(url, SECONDS)) == fingerprint_of(kept):
+                    raise Unreachable(distrusted(url, url, kept, error, SECONDS)) from None
+        shown = shown_authority(url, SECONDS)
+        found = fingerprint_of(shown)
+        if wanted and found != wanted:
+            raise Unreachable(
+                f"{url} shows another authority than the one you named, so somebody may be between you and the box. Nothing was "
+                f"sent. You named {wanted}, and it shows {found}. `tinkbox authority` on the box prints the right one"
+            )
+        if kept and not wanted:
+            raise Unreachable(changed_authority(url, url, fingerprint_of(kept), found))
+        try:
+            verify(url, shown, SECONDS)
+        except ssl.SSLCertVerificationError as error:
+            raise Unreachable(distrusted(url, url, shown, error, SECONDS)) from None
+    except (OSError, ValueError) as error:
+        raise Unreachable(_unreached(url, error)) from None
+    if not wanted:
+        _have_trusted(url, found)
+    return shown
+
+
+def keep(url: str, authority: str, token: str) -> None:
+    """See that the box takes a token, and keep all three; from then on commands speak to it.
+
+    Raises the box's refusal, Denied for a token that is none.
+    """
+    from tinkbox.client.operator import Operator
+    from tinkbox.client.operator.connection import LOGIN
+    from tinkbox.client.operator.quick_connection import QuickConnection, answer_of
+
+    async def look() -> None:
+        async with Operator(QuickConnection(url=url, token=token, variable=LOGIN, authority=authority)) as operator:
+            try:
+                await operator.authority()
+            except Forbidden:  # a token that may not look, such as one for pushes, is a token
+                return
+
+    answer_of(look())
+    path = write_boxes(read_boxes().with_box(url, KeptBox(authority, token)))
+    print(clean(f"Logged in to {url}. Commands speak to it from now on (kept in {path}); `tinkbox logout` ends that."))
+
+
+def _have_trusted(url: str, found: str) -> None:
+    questions = Questions(yes=False)
+    if not questions.can_ask:
+        raise Invalid(
+            f"nobody is there to say whether {found}, which {url} shows, is the box's authority: compare it with what `tinkbox "
+            f"authority` prints on the box, and type `tinkbox login {url} --fingerprint` with that one"
+        )
+    print(clean(f"{url} shows an authority that this host does not know:"))
+    print(clean(f"  {found}"))
+    print("`tinkbox authority` on the box prints the right one, and so does `tinkbox serve` when it starts.")
+    if not questions.agreed("Is it the same?", proposed=False):
+        raise Invalid("you did not say yes, so nothing was sent and nothing is kept")
+
+
+def _token(url: str, kept: str) -> str:
+    """What is typed, or comes on standard input; the one that is kept where nothing does."""
+    if sys.stdin is not None and sys.stdin.isatty():
+        from getpass import getpass
+
+        empty = " (empty: the one that is kept)" if kept else ""
+        given = getpass(f"Token for {url}{empty}: ")
+    else:
+        given = sys.stdin.readline(_MOST_OF_TOKEN) if sys.stdin is not None else ""
+    token = given.strip() or kept
+    if not token:
+        raise Invalid(
+            "no token came on standard input: pipe one in, or type it at a terminal. `tinkbox token create` on the box makes "
+            "one"
+        )
+    return token
+
+
+def _show_kept() -> None:
+    from tinkbox.client.operator.box_certificates import fingerprint_of
+
+    kept = read_boxes()
+    if not kept.boxes:
+        print("You are logged in to no box: tinkbox login https://box:7080", file=sys.stderr)
+    for url, box in kept.boxes.items():
+        trust = fingerprint_of(box.authority) if box.authority else "trusted by this host"
+        print(clean(f"{'*' if url == kept.current else ' '} {url}  {trust}"))
+
+
+def _unreached(url: str, error: Exception) -> str:
+    why = (error.strerror if isinstance(error, OSError) else "") or str(error)
+    if isinstance(error, ssl.SSLError):
+        return (
+            f"no handshake of TLS comes to an end at {url} ({error.reason or why}): name the operator door, as `tinkbox serve` "
+            "prints it when it starts"
+        )
+    return (
+        f"no box answers at {url} ({why}): is `tinkbox serve` running there, and is operator.listen of its tinkbox.yaml an "
+        "address that this host reaches?"
+    )

@@ -1,0 +1,112 @@
+"""Whether the box that answers is the one that is meant: by its authority, which `tinkbox login` keeps, or by those that this host trusts."""
+
+import ssl
+from socket import create_connection
+from typing import Final
+from urllib.parse import urlsplit
+
+from tinkbox.model.errors import Unavailable
+from tinkbox.wire.authority import fingerprint
+
+_PORT: Final = 443
+# X509_V_ERR_… of OpenSSL.
+_OUTDATED: Final = (9, 10)
+_OTHER_NAME: Final = (62, 64)
+
+
+def trust_in(authority: str) -> ssl.SSLContext:
+    """Trust in one authority (PEM) and no other; without one in all that this host trusts.
+
+    Raises Unavailable for what is no certificate.
+    """
+    if not authority:
+        return ssl.create_default_context()
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    try:
+        context.load_verify_locations(cadata=authority)
+    except (ssl.SSLError, ValueError):
+        raise Unavailable(
+            "the certificate that `tinkbox login` keeps of this box is damaged: `tinkbox logout` forgets it, then log in again"
+        ) from None
+    return context
+
+
+def verify(url: str, authority: str, seconds: float) -> None:
+    """Shake hands with a box at the URL, and hang up; raises OSError, ssl.SSLError among them, where that fails."""
+    context = trust_in(authority)
+    host, port = _place(url)
+    with create_connection((host, port), seconds) as plain:
+        context.wrap_socket(plain, server_hostname=host).close()
+
+
+def shown_authority(url: str, seconds: float) -> str:
+    """The certificate (PEM) at the end of the chain that a box shows, of which nothing is proven.
+
+    It is sent no word.  Raises OSError, ssl.SSLError among them, where no handshake comes to an end.
+    """
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    host, port = _place(url)
+    with create_connection((host, port), seconds) as plain, context.wrap_socket(plain, server_hostname=host) as shown:
+        chain = _chain(shown)
+    return ssl.DER_cert_to_PEM_cert(chain[-1])
+
+
+def fingerprint_of(authority: str) -> str:
+    """Of a certificate in PEM."""
+    return fingerprint(ssl.PEM_cert_to_DER_cert(authority))
+
+
+def distrusted(where: str, url: str, authority: str, error: ssl.SSLCertVerificationError, seconds: float) -> str:
+    """What to say of a box whose certificate is not accepted: why, and what to type."""
+    what = f"{where} shows a certificate that is not valid ({error.verify_message})"
+    if error.verify_code in _OTHER_NAME:
+        return (
+            f"{what}: write the host as the certificate names it. A box has a certificate for all its addresses, and for the "
+            "names in tls.names of its tinkbox.yaml"
+        )
+    if error.verify_code in _OUTDATED:
+        return (
+            f"{what}: compare `date` here and on the box. A box renews its own certificate; one of tls.certificate is "
+            "yours to renew"
+        )
+    if authority and (shown := _other_authority(url, authority, seconds)):
+        return changed_authority(where, url, fingerprint_of(authority), shown)
+    return (
+        f"{what}: `tinkbox login {url}` shows the fingerprint of its authority and keeps that. Or have this host trust the "
+        "authority, whose file SSL_CERT_FILE may name"
+    )
+
+
+def changed_authority(where: str, url: str, kept: str, shown: str) -> str:
+    """What to say of a box that shows another authority (its fingerprint) than the one that is kept."""
+    return (
+        f"{where} shows another authority than the one that you accepted, so somebody may be between you and the box. "
+        f"Nothing was sent. You accepted {kept}, and now it shows {shown}. Type `tinkbox authority` on the box: it prints "
+        f"the right one. If that is what it shows now, `tinkbox logout {url}` forgets the old one, and `tinkbox login {url}` "
+        "keeps the new one"
+    )
+
+
+def _other_authority(url: str, authority: str, seconds: float) -> str:
+    """The fingerprint of the authority that a box shows, if that is another one; empty: it is the same, or cannot be seen."""
+    try:
+        shown = fingerprint_of(shown_authority(url, seconds))
+    except (OSError, ValueError):
+        return ""
+    return "" if shown == fingerprint_of(authority) else shown
+
+
+def _place(url: str) -> tuple[str, int]:
+    parts = urlsplit(url)
+    return parts.hostname or "", parts.port or _PORT
+
+
+def _chain(shown: ssl.SSLSocket) -> list[bytes]:
+    """The certificates that a server sent, in DER, its own first."""
+    if hasattr(shown, "get_unverified_chain"):  # from Python 3.13 on
+        return list(shown.get_unverified_chain())
+    # Before that it has the same without a public name.
+    chain = shown._sslobj.get_unverified_chain()  # type: ignore[attr-defined]  # noqa: SLF001
+    return [ssl.PEM_cert_to_DER_cert(each.public_bytes()) for each in chain]

@@ -26,6 +26,8 @@ AUTHORITY_LIFE: Final = timedelta(days=20 * 365 + 5)
 LIFE: Final = timedelta(days=397)
 # With so little left, what the doors show is made anew.
 RENEWED_WITH: Final = LIFE / 3
+# Before it no clock is right: a box without a battery must not make an authority that is over when its clock is set.
+_RIGHT_CLOCK: Final = datetime(2026, 11, 1, tzinfo=UTC)
 _EXPONENT: Final = 65537
 _MOST_IN_NAME: Final = 64  # characters of a common name (RFC 5280, appendix A.1, ub-common-name)
 _HOST_NAME: Final = re.compile(
@@ -63,7 +65,7 @@ def self_signed(key: rsa.RSAPrivateKey, name: str, now: datetime) -> Authority:
         .public_key(public)
         .serial_number(x509.random_serial_number())
         .not_valid_before(BEGIN)
-        .not_valid_after(_whole_second(now + AUTHORITY_LIFE))
+        .not_valid_after(_end(now, AUTHORITY_LIFE))
         .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
         .add_extension(usage, critical=True)
         .add_extension(x509.SubjectKeyIdentifier.from_public_key(public), critical=False)
@@ -83,7 +85,7 @@ def signed(authority: Authority, key: rsa.RSAPublicKey, names: Sequence[str], no
         .public_key(key)
         .serial_number(x509.random_serial_number())
         .not_valid_before(BEGIN)
-        .not_valid_after(min(_whole_second(now + LIFE), issuer.not_valid_after_utc))
+        .not_valid_after(min(_end(now, LIFE), issuer.not_valid_after_utc))
         .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
         .add_extension(usage, critical=True)
         .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
@@ -166,5 +168,5 @@ def _usage(*granted: str) -> dict[str, bool]:
     return {each: each in granted for each in every}
 
 
-def _whole_second(moment: datetime) -> datetime:
-    return moment.replace(microsecond=0)
+def _end(now: datetime, life: timedelta) -> datetime:
+    return (max(now, _RIGHT_CLOCK) + life).replace(microsecond=0)

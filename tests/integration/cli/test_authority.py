@@ -4,13 +4,17 @@ import json
 import shutil
 import ssl
 import subprocess
+from datetime import UTC, datetime
 from itertools import takewhile
 from pathlib import Path
 from urllib.request import urlopen
 
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+
 from tests.integration.api.door import image_archive
 from tests.integration.cli.serving import PROGRAM, ROOT, clean_environment, configure, give_osie, run, serving
 from tests.integration.engine.appliance import hardware
+from tinkbox.certificates.issuing import new_key, self_signed, signed
 from tinkbox.wire.authority import fingerprint
 
 
@@ -69,3 +73,36 @@ def test_box_is_logged_in_to_and_asked_from_another_host(tmp_path: Path) -> None
         machines = f"https://127.0.0.1:{configuration.https_port}"
         wrong = run("login", machines, "--fingerprint", shown.err.strip(), stdin=token, environment=away)
         assert (wrong.status, f"`tinkbox login {url}`" in wrong.err) == (1, True), wrong.err
+
+
+def test_operators_certificate_is_shown_at_both_doors_to_who_asks_by_its_name(tmp_path: Path) -> None:
+    configuration = configure(tmp_path)
+    now = datetime.now(UTC)
+    firm, key = self_signed(new_key(), "firm", now), new_key()
+    chain, private, ca = tmp_path / "chain.pem", tmp_path / "key.pem", tmp_path / "firm.pem"
+    chain.write_bytes(signed(firm, key.public_key(), ["localhost"], now).public_bytes(Encoding.PEM))
+    private.write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
+    ca.write_bytes(firm.certificate.public_bytes(Encoding.PEM))
+    with configuration.path.open("a") as more:
+        more.write(f"tls: {{certificate: {chain}, key: {private}, names: [box.example.org]}}\n")
+    with serving(configuration):
+        for port in (configuration.operator_port, configuration.https_port):
+            for host, trusted in (("localhost", ca), ("127.0.0.1", configuration.authority)):
+                curl = ["curl", "-sS", "-o", "/dev/null", "--cacert", trusted, f"https://{host}:{port}/healthz"]
+                done = subprocess.run(curl, capture_output=True, text=True, check=False)
+                assert (done.returncode, done.stderr) == (0, "")
+            named = ["openssl", "s_client", "-connect", f"127.0.0.1:{port}", "-servername", "box.example.org"]
+            verified = [
+                *named,
+                "-CAfile",
+                configuration.authority,
+                "-verify_hostname",
+                "box.example.org",
+                "-x509_strict",
+            ]
+            done = subprocess.run(verified, input="", capture_output=True, text=True, check=False)
+            assert "Verify return code: 0 (ok)" in done.stdout, done.stdout
+    chain.write_text("damaged")
+    failed = run("serve", "--config", str(configuration.path))
+    assert (failed.status, f"tls.certificate: {chain} holds no certificate" in failed.err) == (1, True)
+    assert f"wrong: tls.certificate: {chain}" in run("serve", "--config", str(configuration.path), "--check").out

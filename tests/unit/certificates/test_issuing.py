@@ -34,6 +34,15 @@ def test_authority_lives_twenty_years_and_a_certificate_397_days(authority: Auth
     assert leaf.not_valid_after_utc - NOW == timedelta(days=397)
 
 
+def test_box_whose_clock_stopped_makes_an_authority_that_lasts() -> None:
+    stopped = datetime(1970, 1, 1, 0, 1, tzinfo=UTC)
+    authority = self_signed(new_key(), "provisioner", stopped)
+    leaf = signed(authority, authority.key.public_key(), NAMES, stopped)
+    assert authority.certificate.not_valid_after_utc.year == 2046
+    assert not is_due(leaf, authority, NAMES, stopped)
+    assert not is_due(leaf, authority, NAMES, NOW)
+
+
 def test_certificate_has_every_name_and_address(leaf: x509.Certificate) -> None:
     assert names_of(leaf) == set(NAMES)
 

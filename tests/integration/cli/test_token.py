@@ -31,7 +31,8 @@ def test_a_token_is_made_and_used_and_revoked_without_a_restart(appliance: Confi
     assert (made.status, made.err) == (0, "")
     assert re.fullmatch(r"tbx_[0-9a-f]{48}\n", made.out)
     environment = {
-        "TINKBOX_SERVER": f"http://127.0.0.1:{appliance.operator_port}",
+        "TINKBOX_SERVER": f"https://127.0.0.1:{appliance.operator_port}",
+        "SSL_CERT_FILE": str(appliance.authority),
         "TINKBOX_TOKEN": made.out.strip(),
     }
     assert run("hardware", "list", environment=environment).status == 0

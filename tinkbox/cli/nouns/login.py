@@ -139,8 +139,8 @@ def _token(url: str, kept: str) -> str:
     token = given.strip() or kept
     if not token:
         raise Invalid(
-            "no token came on standard input: pipe one in, or type it at a terminal. `tinkbox token create` on the box makes "
-            "one"
+            "no token came on standard input: pipe one in, or type it at a terminal. `tinkbox token create NAME --right look` "
+            "on the box makes one"
         )
     return token
 

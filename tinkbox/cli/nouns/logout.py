@@ -30,5 +30,7 @@ def logout(chosen: argparse.Namespace) -> None:
         )
     write_boxes(kept.without(url))
     print(
-        clean(f"Logged out of {url}. Its token stays valid until it expires, or `tinkbox token revoke` there ends it.")
+        clean(
+            f"Logged out of {url}. Its token stays valid until it expires, or `tinkbox token revoke NAME` there ends it."
+        )
     )

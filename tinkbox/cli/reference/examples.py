@@ -55,6 +55,7 @@ EXAMPLES: Final[Mapping[str, str]] = {
     "image copy": "tinkbox image copy tools/wipe:v1 --to https://other:7080 --token-file other.token",
     "image export": "tinkbox image export --all /mnt/disk/images",
     "osie build": "tinkbox osie build --output osie",
+    "login": "tinkbox login https://box:7080",
     "events watch": "tinkbox events watch",
 }
 

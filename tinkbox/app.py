@@ -29,7 +29,7 @@ from tinkbox import __version__
 from tinkbox.api import long_answers
 from tinkbox.api.access import bearer_only
 from tinkbox.api.tokens import examine_tokens
-from tinkbox.appliance import BOOT_KEY, REGISTRY, STORE, Appliance, Part, room_on_disk, told_systems
+from tinkbox.appliance import BOOT_KEY, REGISTRY, STORE, Appliance, Part, examine_issuer, room_on_disk, told_systems
 from tinkbox.boot.http.loaders import load_loaders
 from tinkbox.boot.network.neighbours import most_neighbours
 from tinkbox.certificates import Certificates
@@ -699,7 +699,7 @@ async def check(settings: Settings, say: Say, file: Path, *, draft: bool = False
             partial(refuse_emptied_store, settings.data), partial(examine_store, settings.data / STORE),
             partial(examine_tokens, settings.data, settings.operator.people),
             partial(stored_secret, settings.data / BOOT_KEY), partial(_examine_osie, settings.data, named, file, needed=not osie_follows),
-            partial(told_systems, settings),
+            partial(told_systems, settings), partial(examine_issuer, settings),
         ):  # fmt: skip
             with _noting(wrong):
                 look()

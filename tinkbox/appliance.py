@@ -18,6 +18,7 @@ from aiohttp import web
 from tinkbox import __version__
 from tinkbox.api.following import Followers
 from tinkbox.api.routes import OperatorDoor
+from tinkbox.api.routes.login import LoginDoor
 from tinkbox.api.tokens import operators_token, retired_people, take_in_files
 from tinkbox.boot.dhcp.address_probe import Prober
 from tinkbox.boot.dhcp.boot_server import BootServer
@@ -97,6 +98,8 @@ from tinkbox.node.progress import routes as progress_routes
 from tinkbox.node.routes import routes as worker_routes
 from tinkbox.node.sessions import routes as session_routes
 from tinkbox.node.shells import routes as shell_routes
+from tinkbox.oidc.issuer_keys import IssuerKeys, authority_in
+from tinkbox.oidc.logins import Logins, Terms, Tokens
 from tinkbox.osie.image import BuiltImages, OsieImage, undescribed
 from tinkbox.osie.image import images as osie_images
 from tinkbox.private_files import kept_secret
@@ -177,6 +180,7 @@ class Appliance:
         self.tokens = Tokens(store, _now, _new_id, partial(secrets.token_hex, 24), operators_token(settings.data))
         self.live_requests = LiveRequests(self.tokens.counts)
         self.tokens.tell_ends(self.live_requests.end)
+        self._logins = logins(settings, self.tokens)
         self.limits = limits
         self.open_files = OpenFiles(_now)
         self._images = ImageStore(
@@ -413,6 +417,7 @@ class Appliance:
             progress=self.engine.running_progress.of,
             claimants=self.engine.leases.claimants,
             ssh_keys=settings.metadata.ssh_keys,
+            login=LoginDoor(logins=self._logins, refused=self.refused_tokens, monotonic=time.monotonic),
         ).routes()
 
     def image_routes(self, encrypted_at: str = "") -> list[web.RouteDef]:
@@ -710,6 +715,24 @@ def told_systems(settings: Settings) -> Policy:
         ca=tuple(each.strip() + "\n" for each in found),
     )
     return Policy(lifetime=told.lifetime, secrets=told.by_address == ALL, defaults=defaults)
+
+
+def logins(settings: Settings, tokens: Tokens) -> Logins | None:
+    """Log-in by the issuer of `operator.oidc`, None where there is none; raises Unavailable for an authority that cannot be read."""
+    oidc = settings.operator.oidc
+    if not oidc.issuer:
+        return None
+    terms = Terms(
+        issuer=oidc.issuer, client_id=oidc.client_id, scopes=oidc.scopes, groups=oidc.groups, claim=oidc.claim, name=oidc.name,
+        lifetime=oidc.lifetime, ca_pem=examine_issuer(settings),
+    )  # fmt: skip
+    keys = IssuerKeys(oidc.issuer, terms.ca_pem, time.monotonic)
+    return Logins(terms, keys, tokens, _now)
+
+
+def examine_issuer(settings: Settings) -> str:
+    """The authority of the issuer as PEM, empty where it is one of the host's; raises Unavailable when it cannot be read."""
+    return authority_in(ca) if (ca := settings.operator.oidc.ca) else ""
 
 
 def _room_of_images(settings: Settings) -> RegistryRoom:

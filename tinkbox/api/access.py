@@ -22,6 +22,7 @@ from tinkbox.model.errors import Denied, Forbidden
 
 TICKETED = "/v1/shells/{id}/attach"
 TICKET: Final = "ticket"
+NOTHING: Final = "nothing"
 _NEEDED: Final = "needed"
 _KEEPS: Final = "keeps_to_scope"
 # Raises for what is outside of the scope of who asks, before the route is asked.
@@ -37,7 +38,7 @@ _UCRED = struct.Struct("3i")  # unix(7), SO_PEERCRED: pid, uid, gid
 
 @dataclass(frozen=True, slots=True)
 class _Needed:
-    """What a route needs, in words; any one of `rights` will do, and where there are none it is a ticket."""
+    """What a route needs, in words; any one of `rights` will do, and where there are none it is a ticket, or nothing."""
 
     words: str
     rights: tuple[Right, ...] = ()
@@ -64,6 +65,8 @@ def bearer_only(
             request[_CALLER] = known
             if proven is not None:
                 proven.note(holder_of(request))
+        elif is_open(request.match_info.handler):
+            pass  # whoever logs in may have a token that is not good any more
         elif shown:
             refused.note(holder_of(request), "operator door")
             raise Denied(
@@ -158,6 +161,23 @@ def ticketed(*routes: web.RouteDef) -> list[web.RouteDef]:
     return [web.RouteDef(each.method, each.path, _for_whom_it_lets(each.handler), each.kwargs) for each in routes]
 
 
+def open_to_all(*routes: web.RouteDef) -> list[web.RouteDef]:
+    """The same routes for everybody, without a token: each is to tell nothing secret, and to change what it proves alone."""
+    return [
+        web.RouteDef(each.method, each.path, _for_whom_it_lets(each.handler, NOTHING), each.kwargs) for each in routes
+    ]
+
+
+def is_open(handler: object) -> bool:
+    """Whether a route is for everybody."""
+    return needed_by(handler) == NOTHING
+
+
+def log_in(request: web.Request, known: Caller) -> None:
+    """From now on this is whose request it is, who showed nothing that the door knows."""
+    request[_CALLER] = known
+
+
 def require_for(request: web.Request, *, changes: bool, right: Right = Right.OPERATE) -> Caller:
     """The caller, who has the right to change, or may look where nothing is changed; raises Denied or Forbidden.
 
@@ -169,14 +189,14 @@ def require_for(request: web.Request, *, changes: bool, right: Right = Right.OPE
     return known
 
 
-def _for_whom_it_lets(handler: Any) -> Handler:
+def _for_whom_it_lets(handler: Any, needed: str = f"a {TICKET}") -> Handler:
     @wraps(handler)
     async def guarded(request: web.Request) -> web.StreamResponse:
         await refuse_unknown_names(request)
         response: web.StreamResponse = await handler(request)
         return response
 
-    return _marked(guarded, _Needed(f"a {TICKET}"))
+    return _marked(guarded, _Needed(needed))
 
 
 def _marked(handler: Handler, needed: _Needed) -> Handler:

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Final, get_args, get_origin, get_type_hints
 from aiohttp import hdrs, web
 
 from tinkbox import __version__
-from tinkbox.api.access import TICKET, alternatives
+from tinkbox.api.access import TICKET, alternatives, is_open
 from tinkbox.api.answers import JSON, OCTETS, Json, Media
 from tinkbox.api.parameters import LIMIT, Parameter
 from tinkbox.api.reference import about, noun
@@ -77,7 +77,9 @@ def _operation(route: web.RouteDef, schemas: Schemas) -> Schema:
 
 
 def _security(handler: object) -> list[Schema]:
-    """Any one of these is enough; the empty one is the unix socket's."""
+    """Any one of these is enough; the empty one is the unix socket's, and of what is open to all."""
+    if is_open(handler):
+        return [{}]
     rights = alternatives(handler)
     if not rights:
         return [{TICKET: []}]

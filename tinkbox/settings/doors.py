@@ -9,7 +9,8 @@ from tinkbox.model.access import OPERATOR, Right
 from tinkbox.model.errors import Invalid, Problem
 from tinkbox.model.tokens import NAME
 from tinkbox.settings import readers
-from tinkbox.settings.declaring import reader, setting
+from tinkbox.settings.declaring import reader, section, setting
+from tinkbox.settings.oidc import Oidc, check_oidc
 
 GROUP, NO_GROUP = "tinkbox", "off"
 HTTPS_PORT = 443
@@ -86,6 +87,7 @@ class Operator:
         "does nothing any more: `tinkbox token` makes, lists and revokes tokens. The start takes over the tokens that an earlier "
         "release made for these people",
     )
+    oidc: Oidc = section(Oidc, check_oidc)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -34,6 +34,7 @@ from tinkbox.api.following import Followers
 from tinkbox.api.long_answers import queue, take_turns
 from tinkbox.api.openapi import description
 from tinkbox.api.routes import OperatorDoor
+from tinkbox.api.routes.login import LoginDoor
 from tinkbox.certificates.issuing import new_key, self_signed
 from tinkbox.door.live_requests import LiveRequests, end_with_token
 from tinkbox.door.paths import add_routes
@@ -226,6 +227,7 @@ async def open_door(folder: Path) -> AsyncIterator[Door]:
             registry="172.30.0.1",
             authority=authority(),
             remarks_on_machine=box.remarks_on_machine,
+            login=LoginDoor(logins=None, refused=RefusedTokens(), monotonic=time.monotonic),
             progress=box.running_progress.of,
         )
         live = LiveRequests(lambda token: PEOPLE.counts(token) or tokens.counts(token))

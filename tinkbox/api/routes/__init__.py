@@ -25,6 +25,7 @@ from tinkbox.api.routes import (
     kept_documents,
     labels,
     leases,
+    login,
     lost_histories,
     metadata,
     metrics,
@@ -88,6 +89,7 @@ class OperatorDoor:
     `foreign` is what other DHCP servers have to be told, empty where they are told nothing;
     `answers` counts those of the node door (`door.request_counts`); `leases` lists the addresses of pools;
     `claimants` are hosts that answer for many addresses of pools; `followers` bounds what is followed at once;
+    `login` is how people of the company log in;
     `firmware_traits` is what was learned of a machine's firmware; `limits` tells what is taken of each limit,
     `refused_tokens` how many were not valid; `progress` tells how far an action is that runs; `remarks_on_machine` what there
     is to say of a machine's document.
@@ -131,6 +133,7 @@ class OperatorDoor:
     registry: str
     authority: str
     remarks_on_machine: RemarksOn
+    login: login.LoginDoor
     progress: ProgressOf = no_progress
     firmware_traits: Callable[[Hardware], FirmwareTraits] = lambda _: FirmwareTraits()
     limits: Callable[[], Sequence[Standing]] = tuple
@@ -184,6 +187,7 @@ class OperatorDoor:
             *apply.routes(self.applying, self.exporting, self.machines.known, self.osie),
             *kept_documents.routes(self.kept_documents),
             *workflow_plans.routes(self.workflow_plans, self.osie),
+            *login.routes(self.login),
             *labels.routes(self.machines, self.templates, self.workflows, scopes),
             *rollouts.routes(self.rollouts, self.osie, self.progress),
             *lost_histories.routes(self.lost_histories),

@@ -13,6 +13,7 @@ from tinkbox.client.operator.breakpoints import Breakpoints, Shells
 from tinkbox.client.operator.connection import Connection, Document, Found, part
 from tinkbox.client.operator.hardware import Discovered, Hardware, Leases, Seen
 from tinkbox.client.operator.images import Images, Osie
+from tinkbox.client.operator.logins import Logins
 from tinkbox.client.operator.names import Names
 from tinkbox.client.operator.rollouts import Rollouts
 from tinkbox.client.operator.services import Services
@@ -48,6 +49,7 @@ class Operator:
         self.images = Images(connection)
         self.osie = Osie(connection)
         self.names = Names(connection)
+        self.logins = Logins(connection)
         self.tokens = Tokens(connection)
 
     async def __aenter__(self) -> Self:

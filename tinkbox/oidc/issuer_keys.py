@@ -1,0 +1,82 @@
+"""The keys of an issuer, as far as they are known: fetched when an id token needs them, and not at every stranger's wish."""
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+from tinkbox.client.issuer import SECONDS, IssuerClient, trusting
+from tinkbox.model.errors import Invalid, Refusal, Unavailable
+from tinkbox.oidc.id_tokens import Head, Key, fitting, parse_keys
+from tinkbox.trusted_authorities import trusted_authorities
+
+# For so many seconds keys are believed; behind it they may have been taken back.
+FRESH: Final = 3600.0
+# An unknown key has them fetched again, but no sooner, and an issuer that failed is left alone for so long.
+ASKED_AGAIN: Final = 30.0
+TRIED_AGAIN: Final = 5.0
+_log = logging.getLogger(__name__)
+
+
+class IssuerKeys:
+    """The keys of one issuer, whose authority is `ca_pem`, or one that the host trusts.  `monotonic` is a steady clock in seconds."""
+
+    def __init__(self, issuer: str, ca_pem: str, monotonic: Callable[[], float], seconds: float = SECONDS) -> None:
+        self._issuer = issuer
+        self._ca_pem = ca_pem
+        self._monotonic = monotonic
+        self._seconds = seconds
+        self._keys: Sequence[Key] = ()
+        self._fetched_at: float | None = None
+        self._failed: tuple[float, Unavailable] | None = None
+        self._turn = asyncio.Lock()  # one question for many who ask at once
+
+    async def fitting(self, head: Head) -> Sequence[Key]:
+        """Those that may have signed a token; raises Unavailable when the issuer does not tell its keys."""
+        if (known := self._known(head)) is not None:
+            return known
+        async with self._turn:
+            if (known := self._known(head)) is not None:  # somebody fetched them meanwhile
+                return known
+            await self._fetch()
+        return fitting(head, self._keys)
+
+    def _known(self, head: Head) -> Sequence[Key] | None:
+        """None: they have to be fetched."""
+        now = self._monotonic()
+        if self._failed is not None and now < self._failed[0] + TRIED_AGAIN:
+            raise Unavailable(str(self._failed[1]))
+        if self._fetched_at is None or now >= self._fetched_at + FRESH:
+            return None
+        found = fitting(head, self._keys)
+        return found if found or now < self._fetched_at + ASKED_AGAIN else None
+
+    async def _fetch(self) -> None:
+        try:
+            tls = await asyncio.to_thread(partial(trusting, self._ca_pem) if self._ca_pem else trusted_authorities)
+            async with IssuerClient(self._issuer, tls, self._seconds) as client:
+                where = (await client.discovery()).jwks_uri
+                if not where:
+                    raise Invalid("the issuer's discovery document has no jwks_uri")
+                keys = parse_keys(await client.document(where))
+            if not keys:
+                raise Invalid(f"{where} has no key that tinkbox can use")
+        except Refusal as error:
+            failed = Unavailable(f"the issuer {self._issuer} does not tell its keys: {error}")
+            self._failed = (self._monotonic(), failed)
+            _log.warning("%s", failed, extra={"action": "oidc.failed"})
+            raise failed from None
+        self._keys, self._fetched_at, self._failed = keys, self._monotonic(), None
+
+
+def authority_in(file: Path) -> str:
+    """The certificates of a file; raises Unavailable."""
+    try:
+        found = file.read_text()
+        trusting(found)
+    except (OSError, UnicodeDecodeError, Invalid) as error:
+        told = error.strerror if isinstance(error, OSError) else "it has no certificate"
+        raise Unavailable(f"cannot read operator.oidc.ca, {file}: {told}: name a file of certificates (PEM)") from None
+    return found

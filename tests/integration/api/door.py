@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import cache, partial
 from ipaddress import IPv4Address
 from pathlib import Path
@@ -58,6 +58,8 @@ from tinkbox.model.labels import parse_selector
 from tinkbox.model.leases import Lease
 from tinkbox.model.limits import DECLARED, EXAMINATIONS, STREAMS, Ledger, Limits
 from tinkbox.model.vitals import Vitals
+from tinkbox.oidc.issuer_keys import IssuerKeys
+from tinkbox.oidc.logins import Logins, Terms
 from tinkbox.registry.storage import ImageStore
 
 TOKEN = "the-operators-token"
@@ -227,7 +229,7 @@ async def open_door(folder: Path) -> AsyncIterator[Door]:
             registry="172.30.0.1",
             authority=authority(),
             remarks_on_machine=box.remarks_on_machine,
-            login=LoginDoor(logins=None, refused=RefusedTokens(), monotonic=time.monotonic),
+            login=LoginDoor(logins=_logins(box), refused=RefusedTokens(), monotonic=time.monotonic),
             progress=box.running_progress.of,
         )
         live = LiveRequests(lambda token: PEOPLE.counts(token) or tokens.counts(token))
@@ -263,6 +265,22 @@ async def open_door(folder: Path) -> AsyncIterator[Door]:
             local=session,
             described=_described(),
         )
+
+
+def _logins(box: Appliance) -> Logins:
+    """Log-in by an issuer that nobody asks."""
+    issuer = "https://login.example.com"
+    terms = Terms(
+        issuer=issuer, client_id="tinkbox", scopes=["openid"], groups={}, claim="groups", name="sub", lifetime=timedelta(hours=1)
+    )  # fmt: skip
+    return Logins(terms, IssuerKeys(issuer, "", time.monotonic), NoTokens(), box.clock)
+
+
+class NoTokens:
+    """Nobody gets one."""
+
+    async def issue(self, *_: object, **__: object) -> str:
+        raise AssertionError("nobody proved anything")
 
 
 @cache

@@ -8,6 +8,8 @@ from aiohttp import web
 
 from tests.integration.oidc.conftest import Box
 from tests.issuer import DEVICE_GRANT, hang
+from tinkbox.cli.device_login import signed_in
+from tinkbox.cli.output.printable import moment
 from tinkbox.client import device_flow
 from tinkbox.client.device_flow import Token, sign_in
 from tinkbox.client.issuer import IssuerClient, trusting
@@ -149,3 +151,20 @@ def test_what_is_no_authority_is_refused() -> None:
     for text in ("x", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"):
         with pytest.raises(Invalid, match="no certificate"):
             trusting(text)
+
+
+async def test_a_person_is_shown_where_to_type_which_code_and_the_token_is_shown_nowhere(
+    box: Box, terminal: Terminal, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert await signed_in(LastingConnection(url=box.url), terminal.wait) == "tbx_0"
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert shown.err.splitlines() == [
+        "Open this in a browser, on any device, and log in there:",
+        f"  {box.issuer.url}/confirm",
+        "Type this code there: WDJB-MJHT",
+        "Or open this, which has the code in it, and compare that with the one above:",
+        f"  {box.issuer.url}/confirm?user_code=WDJB-MJHT",
+        "Waiting until you have confirmed it, for 1m. Ctrl-C ends this.",
+        f"You are anna there, with the rights look, operate, until {moment(str(box.tokens.until['tbx_0']))}.",
+    ]

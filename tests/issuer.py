@@ -6,6 +6,7 @@ Its tokens are signed by hand, with `cryptography` alone: what checks them is no
 import asyncio
 import base64
 import json
+import ssl
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -146,16 +147,16 @@ class Issuer:
 
 
 @asynccontextmanager
-async def issuer(clock: Callable[[], float]) -> AsyncIterator[Issuer]:
-    """One that listens on a port of its own."""
+async def issuer(clock: Callable[[], float], tls: ssl.SSLContext | None = None) -> AsyncIterator[Issuer]:
+    """One that listens on a port of its own, over HTTPS with `tls`."""
     served = Issuer(url="", clock=clock)
     application = web.Application()
     application.router.add_route("*", "/{path:.*}", served.answer)
     runner = web.AppRunner(application, access_log=None, shutdown_timeout=0.05, handler_cancellation=True)
     await runner.setup()
-    site = web.TCPSite(runner, "127.0.0.1", 0)
+    site = web.TCPSite(runner, "127.0.0.1", 0, ssl_context=tls)
     await site.start()
-    served.url = f"http://127.0.0.1:{runner.addresses[0][1]}"
+    served.url = f"{'https' if tls else 'http'}://127.0.0.1:{runner.addresses[0][1]}"
     try:
         yield served
     finally:

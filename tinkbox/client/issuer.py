@@ -128,9 +128,13 @@ def told(reply: Reply) -> str:
 def trusting(ca_pem: str) -> ssl.SSLContext:
     """Who believes these authorities alone.  Raises Invalid."""
     try:
-        return ssl.create_default_context(cadata=ca_pem)
+        context = ssl.create_default_context(cadata=ca_pem)
+        # Of an empty text it would make the host's authorities.
+        if ca_pem:
+            return context
     except (ssl.SSLError, ValueError):
-        raise Invalid("the issuer's authority is no certificate (PEM)") from None
+        pass
+    raise Invalid("the issuer's authority is no certificate (PEM)")
 
 
 def _reason(error: Exception) -> str:

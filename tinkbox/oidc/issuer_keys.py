@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import re
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -17,6 +18,7 @@ FRESH: Final = 3600.0
 # An unknown key has them fetched again, but no sooner, and an issuer that failed is left alone for so long.
 ASKED_AGAIN: Final = 30.0
 TRIED_AGAIN: Final = 5.0
+_CERTIFICATE: Final = re.compile(r"-----BEGIN CERTIFICATE-----[A-Za-z0-9+/=\s]+-----END CERTIFICATE-----")
 _log = logging.getLogger(__name__)
 
 
@@ -72,9 +74,9 @@ class IssuerKeys:
 
 
 def authority_in(file: Path) -> str:
-    """The certificates of a file; raises Unavailable."""
+    """The certificates of a file, and nothing else of it: everybody is told them.  Raises Unavailable."""
     try:
-        found = file.read_text()
+        found = "\n".join(_CERTIFICATE.findall(file.read_text()))
         trusting(found)
     except (OSError, UnicodeDecodeError, Invalid) as error:
         told = error.strerror if isinstance(error, OSError) else "it has no certificate"

@@ -148,7 +148,7 @@ async def test_a_redirect_does_not_get_the_device_code(box: Box, terminal: Termi
 
 
 def test_what_is_no_authority_is_refused() -> None:
-    for text in ("x", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"):
+    for text in ("", "x", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"):
         with pytest.raises(Invalid, match="no certificate"):
             trusting(text)
 

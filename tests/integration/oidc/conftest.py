@@ -89,9 +89,13 @@ class Box:
         status, problem = await self.ask(id_token)
         return status, str(problem["detail"])
 
+    def be_impatient(self) -> None:
+        """Wait for the issuer no longer than a test can."""
+        self.keys._seconds = 0.3
+
     def restart(self) -> None:
         """Forget all that is in memory alone."""
-        self.keys = IssuerKeys(self.issuer.url, "", self.clock.seconds, 0.3)
+        self.keys = IssuerKeys(self.issuer.url, "", self.clock.seconds)
         self.logins = Logins(self.logins.terms, self.keys, self.tokens, self.clock)
 
 
@@ -100,7 +104,7 @@ async def open_box(groups: dict[str, frozenset[Right]] | None = None, claim: str
     async with AsyncExitStack() as stack:
         clock = Clock()
         by = await stack.enter_async_context(issuer(clock.seconds))
-        keys = IssuerKeys(by.url, "", clock.seconds, 0.3)
+        keys = IssuerKeys(by.url, "", clock.seconds)
         given = groups or {"lab": frozenset({Right.LOOK, Right.OPERATE}), "audit": frozenset({Right.AUDIT})}
         terms = Terms(
             issuer=by.url, client_id=CLIENT, scopes=("openid", "profile"), groups=given, claim=claim,

@@ -9,7 +9,7 @@ from aiohttp import web
 
 from tests.integration.oidc.conftest import Box
 from tests.issuer import OTHER_RSA, hang, rsa_jwk, token
-from tinkbox.client.issuer import MAX_DOCUMENT
+from tinkbox.client.issuer import MAX_DOCUMENT, SECONDS
 from tinkbox.oidc.issuer_keys import ASKED_AGAIN, FRESH, TRIED_AGAIN
 
 DISCOVERY = "/.well-known/openid-configuration"
@@ -58,6 +58,7 @@ async def test_a_key_that_was_taken_back_counts_for_an_hour_at_most(box: Box) ->
 
 
 async def test_an_issuer_that_fails_is_left_alone_for_a_moment_and_asked_again(box: Box) -> None:
+    box.be_impatient()
     box.issuer.instead[DISCOVERY] = hang
     async with asyncio.TaskGroup() as together:
         asked = [together.create_task(box.refusal(box.issuer.id_token())) for _ in range(3)]
@@ -67,6 +68,7 @@ async def test_an_issuer_that_fails_is_left_alone_for_a_moment_and_asked_again(b
         assert "gave no answer within 0.3 seconds" in detail
     assert box.issuer.asked == [DISCOVERY]
     box.issuer.instead.clear()
+    box.keys._seconds = SECONDS
     box.clock.forward(TRIED_AGAIN)
     assert (await box.ask(box.issuer.id_token()))[0] == 200
 
@@ -74,6 +76,7 @@ async def test_an_issuer_that_fails_is_left_alone_for_a_moment_and_asked_again(b
 async def test_keys_that_are_not_fresh_any_more_are_not_believed_while_the_issuer_is_away(box: Box) -> None:
     assert (await box.ask(box.issuer.id_token()))[0] == 200
     box.clock.forward(FRESH)
+    box.be_impatient()
     box.issuer.instead[DISCOVERY] = hang
     assert (await box.ask(box.issuer.id_token()))[0] == 503
 
@@ -131,6 +134,8 @@ def says(document: dict[str, Any]) -> Callable[[web.Request], Any]:
 async def test_an_issuer_that_answers_wrongly_lets_nobody_in_and_is_told(
     box: Box, path: str, answer: Callable[[web.Request], Any], why: str
 ) -> None:
+    if answer is hang:
+        box.be_impatient()
     box.issuer.instead[path] = answer
     status, detail = await box.refusal(box.issuer.id_token())
     assert (status, box.tokens.made) == (503, {})

@@ -41,7 +41,9 @@ async def sign_in(
     async with IssuerClient(offer.issuer, tls) as issuer:
         places = await issuer.discovery()
         if not (places.device_authorization_endpoint and places.token_endpoint):
-            raise Invalid(f"the issuer {offer.issuer} has no device flow (RFC 8628): use a token (`tinkbox token create`)")
+            raise Invalid(
+                f"the issuer {offer.issuer} has no device flow (RFC 8628): use a token (`tinkbox token create`)"
+            )
         asked = {"client_id": offer.client_id, "scope": " ".join(offer.scopes)}
         reply = await issuer.post(places.device_authorization_endpoint, asked)
         if reply.status != 200:

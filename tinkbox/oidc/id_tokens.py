@@ -16,8 +16,8 @@ import jwt
 from tinkbox.model.documents.json_text import read_json
 from tinkbox.model.errors import Denied
 from tinkbox.model.text import quoted
+from tinkbox.wire.oidc import MAX_TOKEN
 
-MAX_TOKEN: Final = 64 * 1024
 MAX_KEYS: Final = 100
 MAX_SUBJECT: Final = 255
 # By which a clock may be wrong.

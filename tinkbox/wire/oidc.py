@@ -18,7 +18,7 @@ SLOW_DOWN: Final = 5.0  # seconds more (section 3.5)
 MAX_INTERVAL: Final = 60.0
 MAX_LIFETIME: Final = 3600.0
 MAX_TEXT: Final = 2048
-MAX_TOKEN: Final = 64 * 1024
+MAX_TOKEN: Final = 32 * 1024  # of somebody in two hundred groups it is a third
 _LOOPBACK: Final = ("localhost", "127.0.0.1", "::1")
 Document = Mapping[str, Any]
 

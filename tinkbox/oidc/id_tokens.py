@@ -32,6 +32,8 @@ _ALGORITHMS: Final[Mapping[tuple[str, str], tuple[str, ...]]] = {
 }
 ALLOWED: Final = tuple(each for algorithms in _ALGORITHMS.values() for each in algorithms)
 _TYPES: Final = ("jwt", "application/jwt")
+# Keycloak tells its kinds of tokens apart by a claim alone.
+_KEYCLOAKS: Final = "ID"
 _JWS: Final = jwt.PyJWS(algorithms=ALLOWED, options={"enforce_minimum_key_length": True})
 
 
@@ -149,6 +151,8 @@ def _payload(token: str, head: Head, keys: Sequence[Key]) -> Mapping[str, Any]:
 def _checked(claims: Mapping[str, Any], token: str, issuer: str, client_id: str, now: datetime) -> IdToken:
     if claims.get("iss") != issuer:
         raise Denied(f"the id token is of the issuer {quoted(str(claims.get('iss')))}, not of {issuer}")
+    if str(claims.get("typ", _KEYCLOAKS)).upper() != _KEYCLOAKS:
+        raise Denied(f"this is a token of the type {quoted(str(claims.get('typ')), 40)}, and no id token")
     _check_audience(claims, client_id)
     subject = claims.get("sub")
     if not isinstance(subject, str) or not 0 < len(subject) <= MAX_SUBJECT:

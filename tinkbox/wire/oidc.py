@@ -94,12 +94,12 @@ class DeviceCode:
 
 def parse_device_code(document: Document) -> DeviceCode:
     """Raises Invalid."""
-    complete = document.get("verification_uri_complete")
+    has_complete = bool(document.get("verification_uri_complete"))
     return DeviceCode(
         device_code=_text(document, "device_code", MAX_TOKEN),
         user_code=_shown(document, "user_code"),
-        url=_shown(document, "verification_uri"),
-        complete_url=_shown(document, "verification_uri_complete") if complete else "",
+        url=_place(document, "verification_uri"),
+        complete_url=_place(document, "verification_uri_complete") if has_complete else "",
         lifetime=_seconds(document, "expires_in", MAX_LIFETIME, MAX_LIFETIME),
         interval=_seconds(document, "interval", INTERVAL, MAX_INTERVAL),
     )
@@ -169,6 +169,12 @@ def _text(document: Document, name: str, limit: int = MAX_TEXT) -> str:
     if not isinstance(found, str) or not 0 < len(found) <= limit:
         raise Invalid(f"the issuer's answer has no {name}")
     return found
+
+
+def _place(document: Document, name: str) -> str:
+    """Where a person is sent to."""
+    _shown(document, name)
+    return _url(document, name)
 
 
 def _shown(document: Document, name: str) -> str:

@@ -1,5 +1,6 @@
 """Which id tokens are believed: those of the issuer, for us, from just now, and none of many others."""
 
+import contextlib
 import hashlib
 import hmac
 import json
@@ -12,6 +13,8 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec, padding, rsa
 from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature, encode_dss_signature
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.issuer import CLIENT, EC, KEYS, OTHER_RSA, RSA, ec_jwk, ed25519_jwk, encoded, rsa_jwk, token
 from tinkbox.model.errors import Denied
@@ -130,6 +133,8 @@ CLAIMS: Mapping[str, tuple[dict[str, Any], str]] = {
     "of long ago": ({"iat": AT - MAX_AGE.total_seconds() - 31}, "log in again"),
     "not good yet": ({"nbf": AT + 60}, "is not good before"),
     "good from no time on": ({"nbf": "x"}, "its nbf"),
+    "an access token of Keycloak": ({"typ": "Bearer"}, "of the type 'Bearer', and no id token"),
+    "of no kind": ({"typ": 7}, "of the type '7'"),
 }
 
 
@@ -137,6 +142,10 @@ CLAIMS: Mapping[str, tuple[dict[str, Any], str]] = {
 def test_a_token_that_is_not_for_us_and_now_is_refused_with_the_reason(more: dict[str, Any], why: str) -> None:
     with pytest.raises(Denied, match=why):
         checked(token(claims(**more)))
+
+
+def test_an_id_token_of_keycloak_says_that_it_is_one() -> None:
+    assert checked(token(claims(typ="ID", azp=CLIENT))).subject == "4711"
 
 
 def test_clocks_may_differ_a_little() -> None:
@@ -210,3 +219,45 @@ def test_a_set_without_keys_has_none(document: dict[str, Any]) -> None:
 def test_a_set_of_very_many_keys_is_refused() -> None:
     with pytest.raises(Denied, match="101 keys"):
         parse_keys({"keys": [rsa_jwk()] * 101})
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+    max_leaves=8,
+)
+NAMES = st.sampled_from(["iss", "aud", "azp", "sub", "exp", "iat", "nbf", "typ"])
+
+
+@given(more=st.dictionaries(NAMES, JSON, max_size=3))
+def test_whatever_an_issuer_signs_is_taken_or_refused(more: dict[str, Any]) -> None:
+    with contextlib.suppress(Denied):
+        checked(token({**claims(), **more}))
+
+
+@given(
+    head=st.dictionaries(st.sampled_from(["alg", "kid", "typ", "crit", "b64", "jwk"]), JSON),
+    text=st.binary(max_size=60),
+)
+def test_whatever_a_stranger_sends_is_refused(head: dict[str, Any], text: bytes) -> None:
+    for given_ in (
+        token(text, head=head, sign=lambda _: b"x"),
+        text.decode("latin-1"),
+        f"{encoded(text)}.{encoded(text)}.AA",
+    ):
+        with pytest.raises(Denied):
+            checked(given_)
+
+
+@given(
+    keys=st.lists(
+        st.dictionaries(
+            st.sampled_from(["kty", "crv", "n", "e", "x", "y", "kid", "alg", "use", "key_ops"]),
+            JSON | st.sampled_from(["RSA", "EC", "OKP", "P-256", "Ed25519", "AQAB", "rsa"]),
+        ),
+        max_size=3,
+    )
+)
+def test_whatever_an_issuer_publishes_lets_nobody_in_but_whom_it_signed_for(keys: list[dict[str, Any]]) -> None:
+    with pytest.raises(Denied):
+        checked(token(claims()), {"keys": keys})

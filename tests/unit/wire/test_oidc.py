@@ -1,8 +1,11 @@
 """What an issuer says of itself, and when to ask it again."""
 
+import contextlib
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tinkbox.model.errors import Forbidden, Invalid, Unavailable
 from tinkbox.wire.oidc import DeviceCode, Polling, check_url, discovery_url, parse_device_code, parse_discovery
@@ -92,6 +95,53 @@ def test_a_device_code_that_lacks_something_is_refused(name: str, value: Any) ->
 def test_what_steers_a_terminal_is_not_shown(name: str) -> None:
     with pytest.raises(Invalid, match="cannot be shown"):
         code(**{name: "\x1b]0;x\x07"})
+
+
+@pytest.mark.parametrize("name", ["verification_uri", "verification_uri_complete"])
+@pytest.mark.parametrize(
+    "url", ["javascript:alert(1)", "http://login.example.com/", "file:///etc/passwd", "type it there"]
+)
+def test_a_person_is_sent_to_https_alone(name: str, url: str) -> None:
+    with pytest.raises(Invalid, match=f"the issuer's {name}: expected a URL"):
+        code(**{name: url})
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@given(more=st.dictionaries(st.sampled_from([*CODE, "interval", "verification_uri_complete"]), JSON))
+def test_whatever_an_issuer_answers_is_taken_or_refused(more: dict[str, Any]) -> None:
+    try:
+        found = code(**more)
+    except Invalid:
+        return
+    assert 0 < found.interval <= 60
+    assert 0 < found.lifetime <= 3600
+
+
+@given(
+    status=st.sampled_from([200, 400, 401, 404, 429, 500, 503]),
+    document=st.dictionaries(st.sampled_from(["error", "error_description", "id_token"]), JSON),
+)
+def test_whatever_an_issuer_says_while_it_is_polled_is_understood_or_refused(
+    status: int, document: dict[str, Any]
+) -> None:
+    asked = polling()
+    try:
+        if not asked.answered(status, document, 105.0):
+            assert asked.next_at > 105.0
+    except (Invalid, Forbidden, Unavailable):
+        pass
+
+
+@given(more=st.dictionaries(st.sampled_from(["issuer", "jwks_uri", "token_endpoint"]), JSON))
+def test_whatever_an_issuer_says_of_itself_is_taken_or_refused(more: dict[str, Any]) -> None:
+    with contextlib.suppress(Invalid):
+        parse_discovery({"issuer": ISSUER, **more}, ISSUER)
 
 
 def test_it_is_asked_again_at_the_interval_until_it_gives_the_token() -> None:

@@ -99,7 +99,7 @@ from tinkbox.node.routes import routes as worker_routes
 from tinkbox.node.sessions import routes as session_routes
 from tinkbox.node.shells import routes as shell_routes
 from tinkbox.oidc.issuer_keys import IssuerKeys, authority_in
-from tinkbox.oidc.logins import Logins, Terms, Tokens
+from tinkbox.oidc.logins import Logins, Terms
 from tinkbox.osie.image import BuiltImages, OsieImage, undescribed
 from tinkbox.osie.image import images as osie_images
 from tinkbox.private_files import kept_secret

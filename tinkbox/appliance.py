@@ -727,7 +727,7 @@ def logins(settings: Settings, tokens: Tokens) -> Logins | None:
         lifetime=oidc.lifetime, ca_pem=examine_issuer(settings),
     )  # fmt: skip
     keys = IssuerKeys(oidc.issuer, terms.ca_pem, time.monotonic)
-    return Logins(terms, keys, tokens, _now)
+    return Logins(terms, keys, tokens, _now, time.monotonic)
 
 
 def examine_issuer(settings: Settings) -> str:

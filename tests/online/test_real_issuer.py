@@ -94,8 +94,10 @@ async def box(issuer: str, client: str = "tinkbox", group: str = "lab") -> Async
             claim="groups", name="sub", lifetime=timedelta(hours=8),
         )  # fmt: skip
         tokens, refused = Tokens(), RefusedTokens()
-        logins = Logins(terms, IssuerKeys(issuer, "", time.monotonic), tokens, lambda: datetime.now(UTC))
-        logins._began_at -= timedelta(minutes=1)
+        logins = Logins(
+            terms, IssuerKeys(issuer, "", time.monotonic), tokens, lambda: datetime.now(UTC), time.monotonic
+        )
+        logins._began -= 60
         application = web.Application(middlewares=[refusals_become_problems, bearer_only(tokens.bearer, refused)])
         application.add_routes(routes(LoginDoor(logins=logins, refused=refused, monotonic=time.monotonic)))
         url = await stack.enter_async_context(served(application))

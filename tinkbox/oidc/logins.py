@@ -62,7 +62,7 @@ class Login:
 
 
 class Logins:
-    """`now` is the wall clock."""
+    """`now` is the wall clock, `monotonic` a steady one in seconds."""
 
     def __init__(
         self,
@@ -70,12 +70,14 @@ class Logins:
         keys: IssuerKeys,
         tokens: Tokens,
         now: Callable[[], datetime],
+        monotonic: Callable[[], float],
     ) -> None:
         self.terms = terms
         self._keys = keys
         self._tokens = tokens
         self._now = now
-        self._began_at = now()
+        self._monotonic = monotonic
+        self._began = monotonic()
         self._used: dict[bytes, datetime] = {}  # until when each could be shown again
 
     async def log_in(self, id_token: str) -> Login:
@@ -107,7 +109,9 @@ class Logins:
         if found.fingerprint in self._used:
             raise Denied("this id token was used already: log in again with `tinkbox login --oidc`")
         # What was used before this process began is not remembered, and the issuer's clock may be ahead of ours.
-        if (wait := self._began_at + LEEWAY - found.issued_at) > timedelta():
+        # The wall clock may have been set since.
+        began_at = self._now() - timedelta(seconds=self._monotonic() - self._began)
+        if (wait := began_at + LEEWAY - found.issued_at) > timedelta():
             raise Denied(
                 "tinkbox began after this id token was made, or just before, and cannot tell whether it was used already: "
                 f"log in again in {max(1, round(wait.total_seconds()))} seconds"

@@ -273,7 +273,7 @@ def _logins(box: Appliance) -> Logins:
     terms = Terms(
         issuer=issuer, client_id="tinkbox", scopes=["openid"], groups={}, claim="groups", name="sub", lifetime=timedelta(hours=1)
     )  # fmt: skip
-    return Logins(terms, IssuerKeys(issuer, "", time.monotonic), NoTokens(), box.clock)
+    return Logins(terms, IssuerKeys(issuer, "", time.monotonic), NoTokens(), box.clock, time.monotonic)
 
 
 class NoTokens:

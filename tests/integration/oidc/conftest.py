@@ -25,9 +25,10 @@ BEGAN = datetime(2026, 11, 30, 12, 0, tzinfo=UTC)
 
 @dataclass
 class Clock:
-    """Both clocks of the box, and that of the issuer."""
+    """The clocks of the box, and that of the issuer, which a `jump` of the box's moves as well, but for its steady one."""
 
     now: datetime = BEGAN
+    passed: float = 0.0
 
     def __call__(self) -> datetime:
         return self.now
@@ -35,8 +36,15 @@ class Clock:
     def seconds(self) -> float:
         return self.now.timestamp()
 
+    def steady(self) -> float:
+        return self.passed
+
     def forward(self, seconds: float) -> None:
         self.now += timedelta(seconds=seconds)
+        self.passed += seconds
+
+    def jump(self, by: timedelta) -> None:
+        self.now += by
 
 
 @dataclass
@@ -96,7 +104,7 @@ class Box:
     def restart(self) -> None:
         """Forget all that is in memory alone."""
         self.keys = IssuerKeys(self.issuer.url, "", self.clock.seconds)
-        self.logins = Logins(self.logins.terms, self.keys, self.tokens, self.clock)
+        self.logins = Logins(self.logins.terms, self.keys, self.tokens, self.clock, self.clock.steady)
 
 
 @asynccontextmanager
@@ -111,7 +119,7 @@ async def open_box(groups: dict[str, frozenset[Right]] | None = None, claim: str
             name="preferred_username", lifetime=timedelta(hours=8),
         )  # fmt: skip
         tokens, refused = Tokens(), RefusedTokens()
-        logins = Logins(terms, keys, tokens, clock)
+        logins = Logins(terms, keys, tokens, clock, clock.steady)
         session = await stack.enter_async_context(aiohttp.ClientSession())
         box = Box(by, clock, tokens, keys, logins, refused, "", session)
         box.url = await _serve(stack, box)

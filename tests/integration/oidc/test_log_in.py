@@ -78,6 +78,23 @@ async def test_an_issuer_whose_clock_is_ahead_makes_nothing_that_is_good_twice_o
     assert (await box.ask(box.issuer.id_token()))[0] == 200
 
 
+@pytest.mark.parametrize("by", [timedelta(days=3000), timedelta(days=-3000)])
+async def test_a_clock_that_is_set_later_keeps_nobody_from_logging_in(box: Box, by: timedelta) -> None:
+    used = box.issuer.id_token()
+    assert (await box.ask(used))[0] == 200
+    box.clock.jump(by)
+    assert (await box.ask(box.issuer.id_token()))[0] == 200
+
+
+async def test_a_clock_that_is_set_after_a_restart_makes_nothing_good_again(box: Box) -> None:
+    once = box.issuer.id_token()
+    assert (await box.ask(once))[0] == 200
+    box.clock.jump(timedelta(days=-3000))  # as without a battery
+    box.restart()
+    box.clock.jump(timedelta(days=3000))
+    assert (await box.refusal(once))[0] == 401
+
+
 async def test_an_id_token_for_which_no_token_could_be_kept_is_not_used_up(box: Box) -> None:
     once = box.issuer.id_token()
     for broken, status in ((Unavailable("the disk is full"), 503), (Conflict("there is an anna"), 409)):

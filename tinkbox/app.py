@@ -28,6 +28,7 @@ from aiohttp.typedefs import Middleware
 from tinkbox import __version__
 from tinkbox.api import long_answers
 from tinkbox.api.access import bearer_only
+from tinkbox.api.auditing import record_changes
 from tinkbox.api.tokens import examine_tokens
 from tinkbox.appliance import BOOT_KEY, REGISTRY, STORE, Appliance, Part, examine_issuer, room_on_disk, told_systems
 from tinkbox.boot.http.loaders import load_loaders
@@ -42,6 +43,7 @@ from tinkbox.data_folder import (
     shut_away,
 )
 from tinkbox.door.answers import Answers, limit_answers
+from tinkbox.door.auditing import keep_audit, refused_attempts
 from tinkbox.door.bodies import Bodies, limit_bodies
 from tinkbox.door.connections import (
     MAX_HEAD,
@@ -123,6 +125,7 @@ _DATA = Layout(
     private=(
         "tinkbox.sqlite*",
         "operator.*",
+        "audit.*",
         BOOT_KEY,
         _NEW_BOOT_KEY,
         LOCK,
@@ -136,6 +139,9 @@ _DATA = Layout(
         *(f"{STORE}{each}" for each in ("", "-journal", "-wal", "-shm")),
         "operator.token",
         "operator.new",
+        "audit.head",
+        "audit.key",
+        "audit.new",
         BOOT_KEY,
         _NEW_BOOT_KEY,
         LOCK,
@@ -236,12 +242,12 @@ async def _run(
         appliance.proxy as proxy,
         aclosing(_Doors(settings, appliance, certificates.server_context())) as doors,
     ):
-        await doors.open(sockets.operator_local, SOCKET_CONNECTIONS, appliance.operator_routes(), [], in_need=True)
+        await doors.open(sockets.operator_local, SOCKET_CONNECTIONS, appliance.operator_routes(), [record_changes], in_need=True)
         await doors.open(
             sockets.operator,
             OPERATOR_CONNECTIONS,
             appliance.operator_routes(),
-            [bearer_only(appliance.tokens.bearer, appliance.refused_tokens, proven)],
+            [bearer_only(appliance.tokens.bearer, appliance.refused_tokens, proven), record_changes],
             known=proven.knows,
             in_need=True,
             encrypted_at=f"https://{settings.operator.listen}",
@@ -326,6 +332,7 @@ class _Doors:
         self._long_answers = long_answers.queue()
         self._live_requests = appliance.live_requests
         self._pace = appliance.pace
+        self._audit = appliance.engine.audit
         self._open_files = appliance.open_files
         self._rooms: dict[str, ConnectionRoom] = {}
         self._runners: list[web.AppRunner] = []
@@ -348,8 +355,9 @@ class _Doors:
         `in_need` is as in `Admission`.  `encrypted_at` is the URL of a door that speaks HTTPS alone.
         """
         # Uploads are streamed and bounded where they are read, so aiohttp's own limit is off.
-        application = web.Application(middlewares=[watch_heads, refusals_become_problems, *guards], client_max_size=0)
+        application = web.Application(middlewares=[watch_heads, refusals_become_problems, refused_attempts, *guards], client_max_size=0)
         add_routes(application, routes)
+        keep_audit(application, self._audit)
         end_with_door(application)
         end_with_token(application, self._live_requests)
         tell_used_up(application, self._open_files)

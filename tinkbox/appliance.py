@@ -68,6 +68,7 @@ from tinkbox.hosting import Place
 from tinkbox.hosting.host import ServiceHost
 from tinkbox.hosting.local_link import LocalHostLink
 from tinkbox.listening import DNS_PORT, HTTP_PORT, Listening, Sockets
+from tinkbox.model.audit_places import AuditPlaces
 from tinkbox.model.diagnosis import Heard
 from tinkbox.model.disk_usage import Share, Stored
 from tinkbox.model.errors import Invalid, Unavailable
@@ -418,6 +419,8 @@ class Appliance:
             claimants=self.engine.leases.claimants,
             ssh_keys=settings.metadata.ssh_keys,
             login=LoginDoor(logins=self._logins, refused=self.refused_tokens, monotonic=time.monotonic),
+            audit=self.engine.audit,
+            audit_deliveries=self.engine.deliveries.standing,
         ).routes()
 
     def image_routes(self, encrypted_at: str = "") -> list[web.RouteDef]:
@@ -687,6 +690,8 @@ def _said(settings: Settings, sockets: Sockets) -> EngineSettings:
         retention=settings.retention.of.fitted(room_on_disk(settings.data)),
         tpm_rule=settings.tpm_rule,
         metadata=replace(told_systems(settings), ports=_metadata_ports(settings, sockets)),
+        audit=settings.data,
+        audit_places=AuditPlaces(syslog=settings.audit.syslog, file=settings.audit.file, name=settings.name),
     )
 
 

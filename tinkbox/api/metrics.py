@@ -12,6 +12,7 @@ from types import MappingProxyType
 from tinkbox import __version__
 from tinkbox.engine.doctor.doctor import RULES
 from tinkbox.engine.views.metrics import BOUNDS, Durations, Figures, Waiting
+from tinkbox.model.audit_places import Delivery
 from tinkbox.model.boot import Stage
 from tinkbox.model.breakpoint import Kind, Verb
 from tinkbox.model.diagnosis import Gravity
@@ -47,12 +48,13 @@ def page(
     limits: Sequence[Taken] = (),
     refused_tokens: int = 0,
     conditions: Mapping[tuple[str, Gravity], int] = MappingProxyType({}),
+    deliveries: Sequence[Delivery] = (),
 ) -> str:
     """The whole page.
 
     `answers` are those of the node door (`door.request_counts`), `limits` what is taken of each, `refused_tokens` how
     many were shown that are not valid, `conditions` how many the doctor's rounds
-    found by rule and gravity.
+    found by rule and gravity, `deliveries` how far each place has the lines of the audit.
     """
     tally = figures.tally
     ended = [Standing(state=state, reason=reason, number=number) for (state, reason), number in tally.ended.items()]
@@ -92,6 +94,7 @@ def page(
         *_disk(figures.disk),
         *_conditions(conditions),
         *_limits(limits),
+        *_audit(deliveries),
         *_family(
             "tinkbox_refused_tokens_total", "counter", "Tokens that were shown to the operator door or the registry and are not valid.",
             [({}, refused_tokens)],
@@ -237,6 +240,17 @@ def _limits(standings: Sequence[Taken]) -> Iterator[str]:
     yield from _family(
         "tinkbox_limit_refusals_total", "counter", refused, [(limit, each.refused) for limit, each in named]
     )
+
+
+def _audit(deliveries: Sequence[Delivery]) -> Iterator[str]:
+    yield from _family(
+        "tinkbox_audit_waiting_lines", "gauge", "Lines of the audit that a place has not taken yet.",
+        [({"place": each.place}, each.waiting) for each in deliveries],
+    )  # fmt: skip
+    yield from _family(
+        "tinkbox_audit_missed_lines_total", "counter", "Lines of the audit that were deleted for their age before a place took them.",
+        [({"place": each.place}, each.missed) for each in deliveries],
+    )  # fmt: skip
 
 
 def _reports(answers: Answers) -> list[Sample]:

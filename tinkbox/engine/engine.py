@@ -11,6 +11,9 @@ from tinkbox.engine.applying.applying import Applying
 from tinkbox.engine.applying.creation import Creation
 from tinkbox.engine.applying.exporting import Exporting
 from tinkbox.engine.applying.kept_documents import KeptDocuments
+from tinkbox.engine.audit.audit import Audit
+from tinkbox.engine.audit.delivery import Deliveries
+from tinkbox.engine.audit.head import HeadFile
 from tinkbox.engine.boot.booting import Booting
 from tinkbox.engine.boot.leases import Leases
 from tinkbox.engine.discovery.discovery import Acceptance, Discovery
@@ -57,6 +60,7 @@ from tinkbox.engine.workflows.returns import Returns
 from tinkbox.engine.workflows.running_progress import RunningProgress
 from tinkbox.engine.workflows.shortages import Shortages
 from tinkbox.engine.workflows.workflows import Workflows
+from tinkbox.model.audit_places import AuditPlaces
 from tinkbox.model.boot import Plan
 from tinkbox.model.diagnosis import Diagnosis
 from tinkbox.model.discovery import Quotas, Rule
@@ -79,7 +83,8 @@ class EngineSettings:
 
     `names.address` is the appliance's own on its first network, where machines reach it at `url`; `own` are those on all of
     its networks.  `mode` is the setting `dhcp.mode`; without `discovers` unknown machines are ignored.  `recordings` is
-    the folder for what was typed in shells, `images` the registry's, `osie` that of OSIEs.
+    the folder for what was typed in shells, `images` the registry's, `osie` that of OSIEs.  `audit` is the folder for the head of
+    the audit, None: it is kept nowhere; `audit_places` is where its lines are sent to.
     """
 
     names: Names
@@ -96,6 +101,8 @@ class EngineSettings:
     retention: Retention = field(default_factory=Retention)
     tpm_rule: TpmRule = TpmRule.FIRST
     metadata: Policy = field(default_factory=Policy)
+    audit: Path | None = None
+    audit_places: AuditPlaces = field(default_factory=AuditPlaces)
 
 
 async def _nobody(_: IPv4Address) -> bool:
@@ -149,6 +156,13 @@ class Engine:
         clock, new_id, new_token = around.clock, around.new_id, around.new_token
         self._discovers = settings.discovers
         self.wakeups = wakeups = Wakeups()
+
+        # Who did what.
+        self.audit = audit = Audit(
+            store, wakeups, clock, around.monotonic,
+            HeadFile(settings.audit) if settings.audit is not None else None, settings.retention.audit,
+        )  # fmt: skip
+        self.deliveries = Deliveries(audit, settings.audit_places)
 
         # What workflows are, and what they run.
         self.directory = RoutingTable(settings.names.domain, settings.url)
@@ -287,14 +301,14 @@ class Engine:
             self.meter.begin, self.shells.load,
         ):  # fmt: skip
             await load()
-        return await self.discovery.load()
+        return [*await self.audit.load(), *await self.discovery.load()]
 
     def parts(self) -> list[Callable[[], Awaitable[object]]]:
         """Everything of it that is to run for as long as the appliance does; the store is not among it."""
         parts: list[Callable[[], Awaitable[object]]] = [
             self.deadlines.run, self.returns.run, self.retainer.run, self.progression.run, self.machines.progress.run, self.machines.timeline.run, self.syslog.run,
             self.firmware_knowledge.run, self.leases.run, self.discovery.run, self.services.run, self.shells.run,
-            self.disk.run, self.status_changes.run,
+            self.disk.run, self.status_changes.run, self.audit.run, *self.deliveries.parts(),
         ]  # fmt: skip
         if self._discovers:
             parts.append(self.discovery.watch)
@@ -307,7 +321,7 @@ class Engine:
         """Save what waits to be saved in batches; raises Unavailable when that cannot be."""
         for save in (
             self.machines.progress.save, self.syslog.save, self.firmware_knowledge.save, self.leases.save,
-            self.discovery.save,
+            self.discovery.save, self.audit.save,
         ):  # fmt: skip
             await save()
 

@@ -34,6 +34,7 @@ class Stored(Enum):
         "rule sets, policies, tasks and BMC documents",
         "delete those that nothing needs (`tinkbox document delete`)",
     )
+    AUDIT = "audit", "lines that say who did what", "lower retention.audit"
     IMAGES = (
         "images",
         "images in the registry",

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from tinkbox.model.session import TpmRule
 from tinkbox.settings import readers
+from tinkbox.settings.audit import AuditSettings
 from tinkbox.settings.declaring import computed, section, setting
 from tinkbox.settings.dhcp import Dhcp, check_dhcp
 from tinkbox.settings.discovery import Discovery
@@ -84,6 +85,7 @@ class Settings:
     metadata: ToldSystems = section(ToldSystems)
     limits: Limits = section(Limits)
     retention: Kept = section(Kept)
+    audit: AuditSettings = section(AuditSettings)
 
     @property
     def discovers(self) -> bool:

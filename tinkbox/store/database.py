@@ -29,6 +29,7 @@ from tinkbox.model.errors import Unavailable
 from tinkbox.model.host_vitals import LostDatabase
 from tinkbox.model.write_fault import Unwritten
 from tinkbox.refused_writes import RefusedWrites, has_room
+from tinkbox.store.audit import AuditTable
 from tinkbox.store.conditions import ConditionTable
 from tinkbox.store.counts import FigureTable
 from tinkbox.store.declarations import DeclarationTable
@@ -120,6 +121,7 @@ class Tables:
     kept_documents: KeptDocumentTable
     conditions: ConditionTable
     tokens: TokenTable
+    audit: AuditTable
 
     @classmethod
     def on(cls, connection: sqlite3.Connection) -> Self:
@@ -158,6 +160,7 @@ class Tables:
             KeptDocumentTable(connection),
             ConditionTable(connection),
             TokenTable(connection),
+            AuditTable(connection),
         )
 
 

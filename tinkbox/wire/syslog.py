@@ -83,3 +83,16 @@ def _old(rest: str) -> tuple[str, str]:
     if tag is None and host is not None:
         tag = _TAG.match(told, host.end()) if time or told.startswith("ipxe: ", host.end()) else None
     return (tag[1], told[tag.end() :]) if tag else ("", told)
+
+
+def datagram(*, facility: int, severity: Severity, at: str, host: str, program: str, kind: str, text: str) -> bytes:
+    """A message as RFC 5424 §6 has it, in UTF-8; `at` is a time in ISO 8601 with its zone, `kind` the MSGID.
+
+    `host`, `program` and `kind` have no spaces.  A text of ASCII needs no byte order mark (§6.4).
+    """
+    return f"<{facility * 8 + severity}>1 {at} {host} {program} - {kind} - {text}".encode()
+
+
+def framed(message: bytes) -> bytes:
+    """A message in a stream, its length before it (RFC 6587 §3.4.1)."""
+    return b"%d %b" % (len(message), message)

@@ -30,16 +30,19 @@ from tests.people import People
 from tests.unit.api.routes.test_routes import table
 from tests.unit.engine.presences import presence_where
 from tinkbox.api.access import bearer_only
+from tinkbox.api.auditing import record_changes
 from tinkbox.api.following import Followers
 from tinkbox.api.long_answers import queue, take_turns
 from tinkbox.api.openapi import description
 from tinkbox.api.routes import OperatorDoor
 from tinkbox.api.routes.login import LoginDoor
 from tinkbox.certificates.issuing import new_key, self_signed
+from tinkbox.door.auditing import keep_audit, refused_attempts
 from tinkbox.door.live_requests import LiveRequests, end_with_token
 from tinkbox.door.paths import add_routes
 from tinkbox.door.problems import refusals_become_problems
 from tinkbox.door.refused_tokens import RefusedTokens
+from tinkbox.engine.audit.audit import Audit
 from tinkbox.engine.doctor.case import OsieSize
 from tinkbox.engine.doctor.examiner import Examiner, Premises
 from tinkbox.engine.doctor.rounds import Rounds
@@ -231,6 +234,8 @@ async def open_door(folder: Path) -> AsyncIterator[Door]:
             remarks_on_machine=box.remarks_on_machine,
             login=LoginDoor(logins=_logins(box), refused=RefusedTokens(), monotonic=time.monotonic),
             progress=box.running_progress.of,
+            audit=box.audit,
+            audit_deliveries=box.deliveries.standing,
         )
         live = LiveRequests(lambda token: PEOPLE.counts(token) or tokens.counts(token))
         tokens.tell_ends(live.end)
@@ -240,10 +245,10 @@ async def open_door(folder: Path) -> AsyncIterator[Door]:
         def bearer(text: str) -> Caller | None:
             return PEOPLE.bearer(text) or tokens.bearer(text)
 
-        await _serve(stack, operator, [bearer_only(bearer, RefusedTokens())], tcp, long_answers, live)
+        await _serve(stack, operator, [bearer_only(bearer, RefusedTokens())], tcp, long_answers, live, box.audit)
         local = socket.socket(socket.AF_UNIX)
         local.bind(str(folder / "operator.sock"))
-        await _serve(stack, operator, [], local, long_answers, live)
+        await _serve(stack, operator, [], local, long_answers, live, box.audit)
         connector = aiohttp.UnixConnector(str(folder / "operator.sock"))
         session = await stack.enter_async_context(aiohttp.ClientSession(connector=connector))
         url = f"http://127.0.0.1:{tcp.getsockname()[1]}"
@@ -302,8 +307,11 @@ async def _serve(
     listening: socket.socket,
     long_answers: Queue,
     live: LiveRequests,
+    audit: Audit,
 ) -> None:
-    application = web.Application(middlewares=[refusals_become_problems, *guards], client_max_size=0)
+    guarded = [refusals_become_problems, refused_attempts, *guards, record_changes]
+    application = web.Application(middlewares=guarded, client_max_size=0)
+    keep_audit(application, audit)
     add_routes(application, operator.routes())
     take_turns(application, long_answers)
     end_with_token(application, live)

@@ -49,6 +49,9 @@ async def _lay(path: Path) -> None:
 
 _NEW: list[bytes] = []
 
+# Its migration makes the table as well, which is empty then.
+ROOM_OF_AUDIT = "INSERT INTO room SELECT 'audit', ifnull(sum(192 + length(line)), 0), count(*) FROM audit"
+
 
 def counted(path: Path) -> tuple[list[tuple[str, int, int]], list[tuple[str, int, int]]]:
     """What the store in a file says that each kind takes, and what it would say if it counted anew: both by kind."""
@@ -61,4 +64,5 @@ def counted(path: Path) -> tuple[list[tuple[str, int, int]], list[tuple[str, int
         counting = (ROOM, MORE_ROOM, ROOM_OF_DOCUMENTS, ROOM_OF_MACHINES)
         for script in (script for number, script in migrations() if number in counting):
             copy.executescript(script)
+        copy.execute(ROOM_OF_AUDIT)
         return said, copy.execute("SELECT * FROM room ORDER BY kind").fetchall()

@@ -14,6 +14,7 @@ from tinkbox.api.following import Followers
 from tinkbox.api.metrics import Answers
 from tinkbox.api.routes import (
     apply,
+    audit,
     authority,
     breakpoints,
     discovered,
@@ -49,6 +50,7 @@ from tinkbox.engine.applying.applying import Applying
 from tinkbox.engine.applying.creation import Creation
 from tinkbox.engine.applying.exporting import Exporting
 from tinkbox.engine.applying.kept_documents import KeptDocuments
+from tinkbox.engine.audit.audit import Audit
 from tinkbox.engine.discovery.discovery import Discovery
 from tinkbox.engine.doctor.examiner import Examiner
 from tinkbox.engine.doctor.rounds import Rounds
@@ -74,6 +76,7 @@ from tinkbox.engine.workflows.departures import Departures
 from tinkbox.engine.workflows.lost_histories import LostHistories
 from tinkbox.engine.workflows.shortages import Shortages
 from tinkbox.engine.workflows.workflows import Workflows
+from tinkbox.model.audit_places import Delivery
 from tinkbox.model.firmware_traits import FirmwareTraits
 from tinkbox.model.hardware import Hardware
 from tinkbox.model.leases import Claimant, Lease
@@ -92,7 +95,7 @@ class OperatorDoor:
     `login` is how people of the company log in;
     `firmware_traits` is what was learned of a machine's firmware; `limits` tells what is taken of each limit,
     `refused_tokens` how many were not valid; `progress` tells how far an action is that runs; `remarks_on_machine` what there
-    is to say of a machine's document.
+    is to say of a machine's document, `audit_deliveries` how far each place has the lines of the audit.
     """
 
     machines: Machines
@@ -134,12 +137,14 @@ class OperatorDoor:
     authority: str
     remarks_on_machine: RemarksOn
     login: login.LoginDoor
+    audit: Audit
     progress: ProgressOf = no_progress
     firmware_traits: Callable[[Hardware], FirmwareTraits] = lambda _: FirmwareTraits()
     limits: Callable[[], Sequence[Standing]] = tuple
     claimants: Callable[[], Sequence[Claimant]] = tuple
     refused_tokens: Callable[[], int] = int
     ssh_keys: Sequence[str] = ()
+    audit_deliveries: Callable[[], Sequence[Delivery]] = tuple
 
     def routes(self) -> list[web.RouteDef]:
         described = self._described()
@@ -203,7 +208,8 @@ class OperatorDoor:
             *authority.routes(self.authority),
             *metadata.routes(self.ssh_keys),
             *tokens.routes(self.tokens),
+            *audit.routes(self.audit, self.audit_deliveries, self.followers),
             *events.routes(self.workflows, self.followers),
             *status.routes(self.overview, self.status_changes, self.limits, self.claimants, self.rounds),
-            *metrics.routes(self.meter, self.answers, self.limits, self.refused_tokens, self.rounds.numbers),
+            *metrics.routes(self.meter, self.answers, self.limits, self.refused_tokens, self.rounds.numbers, self.audit_deliveries),
         ]

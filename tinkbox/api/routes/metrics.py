@@ -11,6 +11,7 @@ from tinkbox.api.long_answers import in_turn
 from tinkbox.api.metrics import CONTENT_TYPE, Answers, page
 from tinkbox.engine.views.metrics import Meter
 from tinkbox.model.access import Right
+from tinkbox.model.audit_places import Delivery
 from tinkbox.model.diagnosis import Gravity
 from tinkbox.model.limits import Standing
 
@@ -21,14 +22,16 @@ def routes(
     limits: Callable[[], Sequence[Standing]],
     refused_tokens: Callable[[], int],
     conditions: Callable[[], Mapping[tuple[str, Gravity], int]],
+    deliveries: Callable[[], Sequence[Delivery]],
 ) -> list[web.RouteDef]:
-    """`answers` counts those of the node door (`door.request_counts`), `conditions` what rounds found by rule and gravity."""
+    """`answers` counts those of the node door (`door.request_counts`), `conditions` what rounds found by rule and gravity;
+    `deliveries` tells how far each place has the lines of the audit."""
 
     async def metrics(_: web.Request) -> Annotated[web.Response, Media(("text/plain",))]:
         """Figures for Prometheus."""
         figures = await meter.figures()
         return web.Response(
-            body=page(figures, answers, limits(), refused_tokens(), conditions()).encode(),
+            body=page(figures, answers, limits(), refused_tokens(), conditions(), deliveries()).encode(),
             headers={"Content-Type": CONTENT_TYPE},
         )
 

@@ -1,0 +1,103 @@
+"""What the operator door tells the audit: every request that may change something, and those that read what is secret.
+
+A route that changes something needs no word for it: a request with another method than GET, of somebody who may change things
+there, is recorded.  What is recorded beyond that, and what is not, its handler says: `recorded_reading`, `changes_nothing`,
+`frees_room`.  What was done its handler says by `api.changes.log_change`, and by `changed` what it was before and is now.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final, TypeVar
+
+from aiohttp import hdrs, web
+
+from tinkbox.api.access import alternatives, caller
+from tinkbox.door.auditing import Record, known_as, named_in, recorded
+from tinkbox.door.problems import Handler
+from tinkbox.model.access import Caller, Right
+from tinkbox.model.audit import Changed, Did, digest_of
+from tinkbox.model.errors import Denied
+
+_RECORD: Final = web.RequestKey("record", Record)
+_READING, _HARMLESS, _FREEING = "recorded_reading", "changes_nothing", "frees_room"
+_LOOKS: Final = (hdrs.METH_GET, hdrs.METH_HEAD, hdrs.METH_OPTIONS)
+H = TypeVar("H", bound=Callable[..., Any])
+
+
+def recorded_reading(handler: H) -> H:
+    """Have it recorded who reads this: a credential, a recording, a secret."""
+    return _marked(handler, _READING)
+
+
+def changes_nothing(handler: H) -> H:
+    """Have requests not recorded that change nothing, though they are no GET."""
+    return _marked(handler, _HARMLESS)
+
+
+def frees_room(handler: H) -> H:
+    """Have this done also while the disk takes no line of the audit, which waits then: it may be what makes room."""
+    return _marked(handler, _FREEING)
+
+
+@web.middleware
+async def record_changes(request: web.Request, handler: Handler) -> web.StreamResponse:
+    """Record what is asked, and what became of it; it stands behind what finds out who asks."""
+    try:
+        person = caller(request)
+    except Denied:  # who has a ticket alone
+        return await handler(request)
+    known_as(request, person.name, person.means)
+    return await (_recorded(request, handler, person) if _is_recorded(request, person) else handler(request))
+
+
+def did(request: web.Request, what: str, *which: str) -> None:
+    """Add to a request's line what was done to these, in words."""
+    if (record := request.get(_RECORD)) is not None:
+        record.did += [Did(what, each) for each in which]
+
+
+def changed(
+    request: web.Request,
+    kind: str,
+    key: str,
+    before: Mapping[str, Any] | str | None,
+    after: Mapping[str, Any] | str | None,
+) -> None:
+    """Add to a request's line a document before and after it was changed, of which it has the digests; None: there is none.
+
+    Of what is secret nothing may be given that its value can be guessed from.
+    """
+    if (record := request.get(_RECORD)) is not None:
+        old, new = ("" if each is None else digest_of(each) for each in (before, after))
+        record.changed.append(Changed(kind, key, old, new))
+
+
+def rehearsed(request: web.Request) -> None:
+    """Say that a request only tells what it would change."""
+    if (record := request.get(_RECORD)) is not None:
+        record.why = "dry run: nothing was changed"
+
+
+def _is_recorded(request: web.Request, person: Caller) -> bool:
+    """Whether a request may change something, or reads what is secret, and is of somebody who may."""
+    handler, rights = request.match_info.handler, alternatives(request.match_info.handler)
+    if request.method in _LOOKS:
+        return hasattr(handler, _READING) and bool(person.rights.intersection(rights))
+    # Who may only look is let in where a rehearsal changes nothing.
+    return not hasattr(handler, _HARMLESS) and bool(person.rights.intersection(rights) - {Right.LOOK})
+
+
+async def _recorded(request: web.Request, handler: Handler, person: Caller) -> web.StreamResponse:
+    resource = request.match_info.route.resource
+    path = resource.canonical.replace(":[^/]+", "") if resource is not None else request.path
+    freeing = hasattr(request.match_info.handler, _FREEING)
+    what = f"{request.method} {path}"
+    async with recorded(request, person.name, person.means, what, named_in(request), frees_room=freeing) as record:
+        request[_RECORD] = record
+        response = await handler(request)
+        record.status = response.status
+        return response
+
+
+def _marked(handler: H, mark: str) -> H:
+    setattr(handler, mark, True)
+    return handler

@@ -1,0 +1,107 @@
+"""What both doors tell the audit: what is about to be done and what became of it, and attempts that were refused."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from aiohttp import web
+
+from tinkbox.door.problems import Handler
+from tinkbox.engine.audit.audit import Audit
+from tinkbox.model.audit import Act, Changed, Did, Kind
+from tinkbox.model.errors import Denied, Forbidden, Refusal
+from tinkbox.wire.refusal_statuses import STATUS
+
+_AUDIT: Final = web.AppKey("audit", Audit)
+_WHO: Final = web.RequestKey("who asks", tuple)
+_WELL: Final = 200
+_FAILED: Final = 500
+
+
+@dataclass(slots=True, kw_only=True)
+class Record:
+    """What a handler adds to the line that tells what became of its request; a `status` of 0 is not known yet."""
+
+    status: int = 0
+    why: str = ""
+    did: list[Did] = field(default_factory=list)
+    changed: list[Changed] = field(default_factory=list)
+
+
+def keep_audit(application: web.Application, audit: Audit) -> None:
+    """Have what is done through an application recorded there."""
+    application[_AUDIT] = audit
+
+
+def audit_of(request: web.Request) -> Audit | None:
+    return request.app.get(_AUDIT)
+
+
+def known_as(request: web.Request, who: str, how: str) -> None:
+    """Say who asks, and how they showed it, for a refusal that may follow."""
+    request[_WHO] = (who, how)
+
+
+@asynccontextmanager
+async def recorded(
+    request: web.Request, who: str, how: str, what: str, named: str = "", *, frees_room: bool = False
+) -> AsyncIterator[Record]:
+    """Do what is within between two lines: that it was asked, and what became of it.
+
+    `what` is the request, such as `PUT /v2/{name}/manifests/{selector}`, and `named` what it is about.  Raises Unavailable where it
+    cannot be recorded, as `Audit.begin` says.  Who stops the appliance meanwhile leaves the first line alone.
+    """
+    audit, record = audit_of(request), Record()
+    if audit is None:
+        yield record
+        return
+    act = Act(kind=Kind.ASKED, who=who, how=how, source=request.remote or "", what=what, object=named)
+    asked = await audit.begin(act, frees_room=frees_room)
+    try:
+        yield record
+        record.status = record.status or _WELL
+    except Refusal as refusal:
+        record.status, record.why = STATUS[type(refusal)], str(refusal)
+        raise
+    except web.HTTPException as error:
+        record.status = error.status
+        raise
+    except Exception as error:
+        record.status, record.why = _FAILED, type(error).__name__
+        raise
+    finally:
+        if record.status:
+            await audit.end(
+                replace(act, status=record.status, why=record.why, did=record.did, changed=record.changed), asked
+            )
+
+
+def refused(request: web.Request, refusal: Refusal) -> None:
+    """Record that a request was refused to who asked."""
+    if (audit := audit_of(request)) is None:
+        return
+    who, how = request.get(_WHO, ("", ""))
+    resource = request.match_info.route.resource
+    path = resource.canonical if resource is not None else request.path
+    audit.refuse(
+        Act(
+            kind=Kind.REFUSED, who=who, how=how, source=request.remote or "",
+            what=f"{request.method} {path}", object=named_in(request), status=STATUS[type(refusal)], why=str(refusal),
+        )
+    )  # fmt: skip
+
+
+def named_in(request: web.Request) -> str:
+    """What a request is about, as its path names it: the names in it, with slashes between."""
+    return "/".join(request.match_info.values()) or request.query.get("reference", "")
+
+
+@web.middleware
+async def refused_attempts(request: web.Request, handler: Handler) -> web.StreamResponse:
+    """Record those that are refused because of who asks."""
+    try:
+        return await handler(request)
+    except (Denied, Forbidden) as refusal:
+        refused(request, refusal)
+        raise

@@ -1,0 +1,283 @@
+"""Who did what: a line is committed before something is changed, and one that tells what became of it after that.
+
+So a crash in between leaves an attempt of which it is not known how it ended, and never a change without a line.  What cannot be
+recorded is not done, but for what frees room: of that the line is kept in memory, and written as soon as the disk takes it.
+"""
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Final, NoReturn
+
+from tinkbox.engine.audit.head import HeadFile
+from tinkbox.engine.audit.refused_attempts import WINDOW, RefusedAttempts
+from tinkbox.engine.wakeups import Wakeups
+from tinkbox.model.audit import Act, Chain, Kind, Line, Listing, Verdict
+from tinkbox.model.errors import Unavailable
+from tinkbox.store.database import Store, Tables
+
+AUDIT: Final = "audit"  # the wakeup for new lines
+_REFUSED: Final = "audit:refused"
+APPLIANCE: Final = "tinkbox"
+# Lines that wait in memory for a disk that takes none.
+MOST_KEPT: Final = 1_000
+# In seconds: how often it is tried to write them, and how often old lines are looked for.
+TRY_EVERY: Final = 5.0
+CUT_EVERY: Final = 3600.0
+# Old lines go a day's worth at a time, so that there are few lines about it, and so many in a transaction.
+CUT_AT_LEAST: Final = timedelta(days=1)
+AT_ONCE: Final = 1_000
+PAUSE: Final = 0.05
+_log = logging.getLogger(__name__)
+
+
+class Audit:
+    """A part.  `head` is where the last line is kept beside the store, None: nowhere; lines older than `kept` are deleted, None: none are."""
+
+    def __init__(
+        self,
+        store: Store,
+        wakeups: Wakeups,
+        clock: Callable[[], datetime],
+        monotonic: Callable[[], float],
+        head: HeadFile | None = None,
+        kept: timedelta | None = None,
+    ) -> None:
+        self._store = store
+        self._wakeups = wakeups
+        self._clock = clock
+        self._monotonic = monotonic
+        self._head = head
+        self._kept = kept
+        self._refused = RefusedAttempts()
+        self._unwritten: deque[tuple[Act, datetime]] = deque()
+        self.lost = 0
+
+    def now(self) -> datetime:
+        """The time that lines have."""
+        return self._clock()
+
+    async def load(self) -> list[str]:
+        """Examine the head against the lines; returns what is wrong, which is a line of its own from then on.  Raises Unavailable."""
+        if self._head is None:
+            return []
+        problem = await self._wrong_head(self._head)
+        if problem:
+            await self._write([Act(kind=Kind.OWN, who=APPLIANCE, what="audit examined", object="audit", why=problem)])
+            _log.error("the audit is not as it was: %s", problem, extra={"action": "audit.damaged"})
+        await self._keep_head()
+        return [f"the audit is not as it was: {problem}. `tinkbox audit verify` says more"] if problem else []
+
+    async def begin(self, act: Act, *, frees_room: bool = False) -> int:
+        """Record that something is about to be done; returns the number for `end`.
+
+        Raises Unavailable where that cannot be written, unless it `frees_room`: then the line waits, and the number is 0.
+        """
+        asked = replace(act, kind=Kind.ASKED)
+        try:
+            return await self._write([asked])
+        except Unavailable as error:
+            if not frees_room:
+                raise Unavailable(f"nothing was done, for the audit cannot record it: {error}") from None
+            self._keep(asked)
+            return 0
+
+    async def end(self, act: Act, asked: int) -> None:
+        """Record what became of it.  Where that cannot be written the line waits: what was done is done."""
+        done = replace(act, kind=Kind.DONE, asked=asked)
+        try:
+            await self._write([done])
+        except Unavailable:
+            self._keep(done)
+
+    def refuse(self, act: Act) -> None:
+        """Record an attempt that was refused, put together with those that are like it; within a minute, or at once when it is news."""
+        if self._refused.note(replace(act, kind=Kind.REFUSED)):
+            self._wakeups.wake(_REFUSED)
+
+    def own(self, tables: Tables, what: str, which: Sequence[str], why: str) -> None:
+        """Record what the appliance does by its configuration, within the transaction that does it; `told` follows it."""
+        for each in which:
+            tables.audit.add(
+                Act(kind=Kind.OWN, who=APPLIANCE, what=what, object=each, why=why), self._clock()
+            )  # fmt: skip
+
+    def told(self) -> None:
+        """Have those who follow look."""
+        self._wakeups.wake(AUDIT)
+
+    async def run(self) -> NoReturn:
+        """Write what waits, keep the head, and delete what is too old, for ever."""
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._write_what_waits())
+            group.create_task(self._delete_old())
+            await self._keep_heads()
+
+    async def save(self) -> None:
+        """Write everything that waits; raises Unavailable."""
+        await self.flush(all_of_them=True)
+        await self._keep_head()
+
+    async def flush(self, *, all_of_them: bool = False) -> None:
+        """Write what waits in memory, and the refused attempts that are due, or all of them; raises Unavailable."""
+        if refused := self._refused.due(self._monotonic(), all_of_them=all_of_them):
+            try:
+                await self._write(refused)
+            except Unavailable:
+                for each in refused:
+                    self._keep(each)
+                raise
+        while self._unwritten:
+            waiting = list(self._unwritten)
+            await self._store.write(lambda tables: [tables.audit.add(act, at) for act, at in waiting])  # noqa: B023  awaited here
+            for _ in waiting:
+                self._unwritten.popleft()
+            self._wakeups.wake(AUDIT)
+        if self.lost:
+            lost, self.lost = self.lost, 0
+            why = f"{lost} lines were not recorded, for the disk took no writes"
+            await self._write([Act(kind=Kind.OWN, who=APPLIANCE, what="audit lost lines", object="audit", why=why)])
+
+    async def listed(self, wanted: Listing) -> tuple[list[Line], int]:
+        """The lines that are wanted, and how many there are without the limit."""
+        return await self._store.read_long(lambda tables: tables.audit.listed(wanted))
+
+    async def after(self, number: int, most: int) -> list[Line]:
+        """The next lines behind one, in their order."""
+        return await self._store.look(lambda tables: tables.audit.after(number, most))
+
+    async def newest(self) -> int:
+        """The number of the last line, 0: there is none."""
+        return (await self._store.look(lambda tables: tables.audit.head())).number
+
+    async def changed(self, timeout: float) -> None:
+        """Wait for a new line, or so many seconds."""
+        await self._wakeups.wait(AUDIT, timeout)
+
+    async def delivered(self, place: str) -> int | None:
+        """How far a place has the lines, None: it had none yet."""
+        return await self._store.read(lambda tables: tables.audit.delivered(place))
+
+    async def deliver(self, place: str, number: int) -> None:
+        """Remember how far it has them; raises Unavailable."""
+        await self._store.write(lambda tables: tables.audit.deliver(place, number))
+
+    async def verify(self) -> Verdict:
+        """Examine all lines, and the head; raises Unavailable."""
+        chain, head, wrong = Chain(), None, ""
+        if self._head is not None:
+            head, wrong = await asyncio.to_thread(self._head.read)
+        if head is not None:
+            chain.watch_for(head.number)
+        number = 0
+        while lines := await self._store.read_long(lambda tables: tables.audit.after(number, AT_ONCE)):  # noqa: B023
+            number = lines[-1].number
+            await asyncio.to_thread(_add_all, chain, lines)
+        verdict = chain.verdict(head)
+        if verdict.problem or self._head is None or (head is not None and not wrong):
+            return verdict
+        if wrong or verdict.last:
+            return replace(
+                verdict,
+                problem=wrong or f"{self._head.path} is missing: whether lines at the end are missing is not known",
+            )
+        return verdict
+
+    async def _write(self, acts: Sequence[Act]) -> int:
+        """Returns the number of the first line."""
+        at = self._clock()
+        numbers = await self._store.write(lambda tables: [tables.audit.add(act, at) for act in acts])
+        self._wakeups.wake(AUDIT)
+        return numbers[0]
+
+    def _keep(self, act: Act) -> None:
+        if len(self._unwritten) >= MOST_KEPT:
+            self.lost += 1
+            return
+        self._unwritten.append((act, self._clock()))
+
+    async def _write_what_waits(self) -> NoReturn:
+        while True:
+            await self._wakeups.wait(_REFUSED, TRY_EVERY if self._unwritten else WINDOW)
+            try:
+                await self.flush()
+            except Unavailable as error:
+                _log.warning("the audit is not written: %s", error, extra={"action": "audit.refused"})
+                await asyncio.sleep(1)
+
+    async def _keep_heads(self) -> NoReturn:
+        try:
+            while True:
+                async with self._wakeups.listening(AUDIT, WINDOW):
+                    await self._keep_head()
+        finally:
+            # When it is stopped, what was committed last is known as well.
+            await self._keep_head()
+
+    async def _keep_head(self) -> None:
+        if self._head is None:
+            return
+        try:
+            head = await self._store.look(lambda tables: tables.audit.head())
+            await asyncio.to_thread(self._head.write, head)
+        except (OSError, Unavailable) as error:
+            _log.warning("the head of the audit is not written: %s", error, extra={"action": "audit.head"})
+
+    async def _wrong_head(self, file: HeadFile) -> str:
+        head, wrong = await asyncio.to_thread(file.read)
+        if wrong:
+            return wrong
+        last, digest = await self._store.read(
+            lambda tables: (tables.audit.head(), tables.audit.digest(head.number) if head is not None else "")
+        )
+        if head is None:
+            return f"{file.path} is missing" if last.number else ""
+        if head.number > last.number:
+            return f"lines {last.number + 1} to {head.number} are missing"
+        if head.number and digest and digest != head.digest:
+            return f"line {head.number} is another one than the head names"
+        return ""
+
+    async def _delete_old(self) -> NoReturn:
+        while True:
+            try:
+                await self.delete_old()
+            except Unavailable as error:
+                _log.warning("old lines of the audit are not deleted yet: %s", error, extra={"action": "audit.refused"})
+            await asyncio.sleep(CUT_EVERY)
+
+    async def delete_old(self) -> int:
+        """Delete the lines that are too old, once a line says so; returns how many.  Raises Unavailable."""
+        deleted = 0
+        if self._kept is not None:
+            before = self._clock() - self._kept
+            await self._store.write(lambda tables: _announce_cut(tables, before, self._clock()))
+        while piece := await self._store.write(lambda tables: tables.audit.cut(AT_ONCE)):
+            deleted += piece
+            await asyncio.sleep(PAUSE)
+        if deleted:
+            self._wakeups.wake(AUDIT)
+            _log.info("%d lines of the audit deleted for their age", deleted, extra={"action": "audit.cut"})
+        return deleted
+
+
+def _announce_cut(tables: Tables, before: datetime, now: datetime) -> None:
+    """Add the line that says that all older ones go, where those of more than a day are to."""
+    if tables.audit.old(before - CUT_AT_LEAST) is None:
+        return
+    through = tables.audit.old(before)
+    assert through is not None
+    why = f"older than retention.audit: before {before.isoformat(timespec='seconds')}"
+    cut = Act(
+        kind=Kind.CUT, who=APPLIANCE, what="audit cut", object="audit", why=why,
+        through=through.number, through_digest=through.digest,
+    )  # fmt: skip
+    tables.audit.add(cut, now)
+
+
+def _add_all(chain: Chain, lines: Sequence[Line]) -> None:
+    for each in lines:
+        chain.add(each)

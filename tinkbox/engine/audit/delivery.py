@@ -1,0 +1,220 @@
+"""The lines of the audit, sent on after they are committed: into a file of JSON lines, and to a syslog server.
+
+Each place is behind by what it does not take; nothing waits for it, and nothing is dropped: lines are read from the store again
+until they are taken.  What was taken when the appliance ended may be sent twice: lines have numbers.
+"""
+
+import asyncio
+import json
+import logging
+import os
+import socket
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Final, NoReturn, Protocol
+
+from tinkbox.engine.audit.audit import Audit
+from tinkbox.model.audit import Line
+from tinkbox.model.audit_places import AuditPlaces, Delivery, SyslogServer
+from tinkbox.model.errors import Unavailable
+from tinkbox.wire.syslog import Severity, datagram, framed
+
+AT_ONCE: Final = 200
+# In seconds: how soon a place that took nothing is tried again, how long it may take, how often one without news is looked after.
+RETRY: Final = 5.0
+PATIENCE: Final = 10.0
+LOOK_EVERY: Final = 60.0
+_LAST_LINE: Final = 64 * 1024
+_AUTHPRIV: Final = 10  # RFC 5424 §6.2.1: security and authorization messages
+_log = logging.getLogger(__name__)
+
+
+class Place(Protocol):
+    """Where lines go; both methods block, and raise OSError."""
+
+    @property
+    def name(self) -> str: ...
+    def reached(self) -> int | None:
+        """The number of the last line that it has, None where only we know."""
+
+    def send(self, lines: Sequence[Line]) -> None: ...
+
+
+class Deliveries:
+    """A part for each place."""
+
+    def __init__(self, audit: Audit, places: AuditPlaces) -> None:
+        found: list[Place] = []
+        if places.file:
+            found.append(LineFile(Path(places.file)))
+        if places.syslog is not None:
+            found.append(Syslog(places.syslog, places.name))
+        self._carriers = [Carrier(audit, each) for each in found]
+
+    def parts(self) -> list[Callable[[], Awaitable[object]]]:
+        return [each.run for each in self._carriers]
+
+    def standing(self) -> list[Delivery]:
+        """How far each place has the lines."""
+        return [each.standing for each in self._carriers]
+
+
+class Carrier:
+    """Sends lines to one place, in their order, each as soon as it is committed."""
+
+    def __init__(self, audit: Audit, place: Place) -> None:
+        self._audit = audit
+        self._place = place
+        self._reached: int | None = None
+        self._noted: int | None = None
+        self.standing = Delivery(place=place.name)
+
+    async def run(self) -> NoReturn:
+        while True:
+            try:
+                if not await self.carry():
+                    await self._note()
+                    await self._audit.changed(LOOK_EVERY)
+            except (OSError, Unavailable) as error:
+                why = (error.strerror if isinstance(error, OSError) else "") or str(error) or type(error).__name__
+                await self._complain(why)
+                await asyncio.sleep(RETRY)
+
+    async def carry(self) -> bool:
+        """Send the next lines; whether there were any.  Raises OSError and Unavailable."""
+        if self._reached is None:
+            self._reached = await self._where_to_begin()
+        lines = await self._audit.after(self._reached, AT_ONCE)
+        if lines:
+            missed = lines[0].number - self._reached - 1
+            await asyncio.to_thread(self._place.send, lines)
+            self._reached = lines[-1].number
+            self.standing = replace(self.standing, missed=self.standing.missed + missed)
+        if self.standing.problem:
+            _log.info("the audit is sent to %s again", self._place.name, extra={"action": "audit.sent-again"})
+        self.standing = replace(self.standing, waiting=0, problem="")
+        return bool(lines)
+
+    async def _where_to_begin(self) -> int:
+        """Behind what it has; a place that had nothing yet begins with what is new, and a file with all there is."""
+        has = await asyncio.to_thread(self._place.reached)
+        if has is not None:
+            return has
+        known = await self._audit.delivered(self._place.name)
+        self._noted = known
+        return await self._audit.newest() if known is None else known
+
+    async def _note(self) -> None:
+        """Remember how far it is, once all is sent: what is sent twice after a crash is little, and there is no write for each line."""
+        if self._reached is None or self._reached == self._noted:
+            return
+        with suppress(Unavailable):
+            await self._audit.deliver(self._place.name, self._reached)
+            self._noted = self._reached
+
+    async def _complain(self, why: str) -> None:
+        newest = self._reached or 0
+        with suppress(Unavailable):
+            newest = await self._audit.newest()
+        if not self.standing.problem:
+            _log.warning(
+                "the audit cannot be sent to %s: %s. It is tried again until that succeeds", self._place.name, why,
+                extra={"action": "audit.unsent"},
+            )  # fmt: skip
+        self.standing = replace(self.standing, problem=why, waiting=max(0, newest - (self._reached or 0)))
+
+
+class LineFile:
+    """A file of JSON lines, as `tinkbox audit export` writes them.  It is opened anew each time: it may be rotated."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    @property
+    def name(self) -> str:
+        return str(self._path)
+
+    def reached(self) -> int | None:
+        """By its last whole line; of an empty or new file, which may have been rotated, only we know."""
+        try:
+            with self._path.open("rb") as file:
+                size = file.seek(0, os.SEEK_END)
+                file.seek(max(0, size - _LAST_LINE))
+                lines = file.read().split(b"\n")[:-1]
+        except FileNotFoundError:
+            return None
+        for each in reversed(lines):
+            with suppress(ValueError, KeyError, TypeError):
+                return int(json.loads(each)["number"])
+        return None
+
+    def send(self, lines: Sequence[Line]) -> None:
+        text = "".join(json.dumps(each.document()) + "\n" for each in lines).encode()
+        descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOCTTY, 0o600)
+        with os.fdopen(descriptor, "r+b", buffering=0) as file:
+            _end_last_line(file.fileno())
+            before = file.seek(0, os.SEEK_END)
+            try:
+                if file.write(text) != len(text):
+                    raise OSError(0, "the disk took a part of it only")
+                os.fsync(file.fileno())
+            except OSError:
+                with suppress(OSError):
+                    file.truncate(before)
+                raise
+
+
+def _end_last_line(descriptor: int) -> None:
+    """Take away the beginning of a line that a crash cut off."""
+    size = os.fstat(descriptor).st_size
+    tail = os.pread(descriptor, _LAST_LINE, max(0, size - _LAST_LINE))
+    if size and not tail.endswith(b"\n") and b"\n" in tail:
+        os.ftruncate(descriptor, size - (len(tail) - tail.rfind(b"\n") - 1))
+
+
+class Syslog:
+    """A syslog server.  By UDP nothing tells whether it takes what is sent."""
+
+    def __init__(self, server: SyslogServer, host_name: str) -> None:
+        self._server = server
+        self._host_name = host_name
+        self._connection: socket.socket | None = None
+
+    @property
+    def name(self) -> str:
+        return str(self._server)
+
+    def reached(self) -> int | None:
+        return None
+
+    def send(self, lines: Sequence[Line]) -> None:
+        try:
+            connection = self._connection = self._connection or self._connected()
+            for each in lines:
+                message = self._message(each)
+                connection.sendall(framed(message) if self._server.tcp else message)
+        except OSError:
+            if self._connection is not None:
+                self._connection.close()
+                self._connection = None
+            raise
+
+    def _connected(self) -> socket.socket:
+        if self._server.tcp:
+            return socket.create_connection((self._server.host, self._server.port), PATIENCE)
+        (family, kind, protocol, _, place), *_ = socket.getaddrinfo(
+            self._server.host, self._server.port, type=socket.SOCK_DGRAM
+        )
+        made = socket.socket(family, kind, protocol)
+        made.settimeout(PATIENCE)
+        made.connect(place)
+        return made
+
+    def _message(self, line: Line) -> bytes:
+        told = line.document()
+        return datagram(
+            facility=_AUTHPRIV, severity=Severity.WARNING if told["kind"] == "refused" else Severity.NOTICE,
+            at=told["at"], host=self._host_name, program="tinkbox", kind="audit", text=json.dumps(told),
+        )  # fmt: skip

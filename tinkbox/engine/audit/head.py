@@ -1,0 +1,58 @@
+"""The head of the audit, kept beside the database: DATA/audit.head, sealed with the key in DATA/audit.key.
+
+It shows that the last lines are all there, to those who can change the database but not read the key: who restores an older
+database, or deletes rows with another program.  Root, and the user that tinkbox runs as, can read the key and seal a head of
+their own; against these only what was sent elsewhere helps.
+"""
+
+import hmac
+import json
+import os
+from hashlib import sha256
+from pathlib import Path
+from typing import Final
+
+from tinkbox.model.audit import Head
+from tinkbox.private_files import kept_secret
+
+HEAD: Final = "audit.head"
+KEY: Final = "audit.key"
+
+
+class HeadFile:
+    """The file in a data folder; it blocks."""
+
+    def __init__(self, data: Path) -> None:
+        """Makes the key where there is none; raises Unavailable."""
+        self._path = data / HEAD
+        self._key = kept_secret(data / KEY).encode()
+
+    def write(self, head: Head) -> None:
+        """Replace what it says; raises OSError.  It is whole at any time, and after a power cut an earlier one or this."""
+        fresh = self._path.with_suffix(".new")
+        text = json.dumps({"number": head.number, "digest": head.digest, "seal": self._seal(head)})
+        fresh.unlink(missing_ok=True)
+        with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+            file.write(text + "\n")
+        fresh.replace(self._path)
+
+    def read(self) -> tuple[Head | None, str]:
+        """What it says, None when there is no file, and what is wrong with it, empty: nothing."""
+        try:
+            told = json.loads(self._path.read_bytes())
+            head = Head(int(told["number"]), str(told["digest"]))
+            seal = str(told["seal"])
+        except FileNotFoundError:
+            return None, ""
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            return None, f"{self._path} cannot be read: {error}"
+        if not hmac.compare_digest(seal.encode(), self._seal(head).encode()):
+            return None, f"{self._path} was not written by this appliance: its seal is wrong"
+        return head, ""
+
+    @property
+    def path(self) -> Path:
+        return self._path
+
+    def _seal(self, head: Head) -> str:
+        return hmac.new(self._key, f"audit.{head.number}.{head.digest}".encode(), sha256).hexdigest()

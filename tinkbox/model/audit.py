@@ -1,0 +1,304 @@
+"""Who did what: lines that are added and never changed, each chained by hash to the one before it.
+
+A line is a JSON object in its canonical form: keys in order, no spaces, UTF-8.  `previous` in it is the digest of the line
+before, and its own digest is the SHA-256 of that text.  So no line can be changed, taken out or moved without all that follow
+being made anew; that those at the end are all there shows the head (`Head`), which is kept apart from them.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import Any, Final, Self
+
+from tinkbox.model.errors import Invalid
+from tinkbox.model.listing import Order
+
+# What the line before the first one is said to have for its digest.
+NONE_BEFORE: Final = "0" * 64
+# Letters of a text in a line, and things that one line tells of: of more there are several lines.
+MOST_LETTERS: Final = 300
+MOST_TOLD: Final = 100
+FIELDS: Final = ("number", "who", "object")
+
+
+class Kind(StrEnum):
+    """What a line tells.
+
+    ASKED: somebody is about to change or read something; it stands before that is done.  DONE: what became of it.  REFUSED:
+    attempts that were refused, `times` of them.  OWN: what the appliance does by its configuration.  CUT: all lines up to
+    `through` are deleted for their age, of which the last had the digest `through_digest`.
+    """
+
+    ASKED = "asked"
+    DONE = "done"
+    REFUSED = "refused"
+    OWN = "own"
+    CUT = "cut"
+
+
+@dataclass(frozen=True, slots=True)
+class Did:
+    """What was done to one thing, in the words of the log: `hardware edited`, and an id."""
+
+    what: str
+    which: str
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """A document before and after it was changed, as `digest_of` has it; empty: there was none, or there is none any more."""
+
+    kind: str
+    key: str
+    before: str
+    after: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Act:
+    """What one line is to tell.
+
+    `who` is a name, empty: not known; `how` tells how they showed it (`model.access.Means`), empty: not at all.  `source` is
+    the address that they asked from, empty: this host.  `what` is a request, such as `DELETE /v1/hardware/{key}`, or words, and
+    `object` what it was about, as it was named there.  `asked` is the number of the line that this one ends, 0: of none.
+    """
+
+    kind: Kind
+    who: str = ""
+    how: str = ""
+    source: str = ""
+    what: str = ""
+    object: str = ""
+    asked: int = 0
+    status: int = 0
+    did: Sequence[Did] = ()
+    changed: Sequence[Changed] = ()
+    times: int = 1
+    why: str = ""
+    through: int = 0
+    through_digest: str = ""
+
+    def document(self) -> dict[str, Any]:
+        """Its fields in JSON, without those that say nothing."""
+        told: dict[str, Any] = {
+            "kind": self.kind.value,
+            "who": _bounded(self.who),
+            "how": self.how,
+            "from": _bounded(self.source),
+            "what": _bounded(self.what),
+            "object": _bounded(self.object),
+        }
+        beside: dict[str, Any] = {
+            "asked": self.asked,
+            "status": self.status,
+            "did": [{"what": _bounded(each.what), "which": _bounded(each.which)} for each in self.did],
+            "changed": [
+                {"kind": each.kind, "key": _bounded(each.key), "before": each.before, "after": each.after}
+                for each in self.changed
+            ],
+            "times": 0 if self.times == 1 else self.times,
+            "why": _bounded(self.why),
+            "through": self.through,
+            "through_digest": self.through_digest,
+        }
+        return told | {name: value for name, value in beside.items() if value}
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line that stands, and its digest in hexadecimal digits."""
+
+    number: int
+    text: str
+    digest: str
+
+    def document(self) -> dict[str, Any]:
+        """As it is shown and exported: its own fields, and `digest`."""
+        return {**json.loads(self.text), "digest": self.digest}
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """The last line that stood when this was written."""
+
+    number: int = 0
+    digest: str = NONE_BEFORE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listing:
+    """Which lines a list has: all conditions hold.  Empty and None: any.
+
+    `object` is part of what a line is about, `what` of what was done or asked.  A line that only asked is left out where
+    another tells what became of it, unless `every` line is wanted.
+    """
+
+    who: str = ""
+    object: str = ""
+    what: str = ""
+    since: datetime | None = None
+    order: Order = field(default_factory=lambda: Order("number", descending=True))
+    limit: int = 0
+    every: bool = False
+
+
+def canonical(document: Mapping[str, Any]) -> str:
+    """The one way to write a JSON object that a digest is taken of."""
+    return json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+
+
+def digest_of(document: Mapping[str, Any] | str | bytes) -> str:
+    """What stands for a document: `sha256:` and the SHA-256 of its canonical JSON, of a text or bytes of these themselves."""
+    text = canonical(document) if isinstance(document, Mapping) else document
+    octets = text if isinstance(text, bytes) else text.encode(errors="surrogatepass")
+    return f"sha256:{hashlib.sha256(octets).hexdigest()}"
+
+
+def line_of(act: Act, number: int, at: datetime, previous: str) -> Line:
+    """The line that tells an act, behind one with the digest `previous`."""
+    text = canonical({**act.document(), "number": number, "at": at.isoformat(), "previous": previous})
+    return Line(number, text, line_digest(text))
+
+
+def line_digest(text: str) -> str:
+    return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
+
+
+def line_from_document(document: Mapping[str, Any]) -> Line:
+    """The inverse of `Line.document`, whatever its digest is worth; raises Invalid."""
+    fields = {name: value for name, value in document.items() if name != "digest"}
+    number, digest = fields.get("number"), document.get("digest")
+    if not isinstance(number, int) or isinstance(number, bool) or not isinstance(digest, str):
+        raise Invalid("this is no line of an audit: it has a number and a digest")
+    return Line(number, canonical(fields), digest)
+
+
+def in_lines(act: Act) -> list[Act]:
+    """The same act in as many as it takes that none tells of more than MOST_TOLD things."""
+    pieces = range(0, max(len(act.did), len(act.changed), 1), MOST_TOLD)
+    return [
+        Act(
+            kind=act.kind, who=act.who, how=act.how, source=act.source, what=act.what, object=act.object,
+            asked=act.asked, status=act.status, times=act.times, why=act.why,
+            did=act.did[at : at + MOST_TOLD], changed=act.changed[at : at + MOST_TOLD],
+        )
+        for at in pieces
+    ]  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """What an examination of lines found: how many there were, from `first` to `last`.
+
+    `wrong` is the number of the first line that is not as it was written, or that is missing, 0: none; `problem` says what is
+    wrong in a sentence, empty: nothing.
+    """
+
+    lines: int
+    first: int
+    last: int
+    wrong: int = 0
+    problem: str = ""
+
+    @classmethod
+    def without_lines(cls) -> Self:
+        return cls(lines=0, first=0, last=0)
+
+
+class Chain:
+    """Examines lines, which are added in their order, from the first one on."""
+
+    def __init__(self) -> None:
+        self._lines = self._first = self._last = 0
+        self._digest = NONE_BEFORE
+        self._first_previous = ""
+        self._digests: dict[int, str] = {}
+        self._cuts: list[tuple[int, str]] = []
+        self._wrong = 0
+        self._problem = ""
+
+    def watch_for(self, number: int) -> None:
+        """Remember the digest of the line of this number, for `verdict`; called before lines are added."""
+        self._digests[number] = ""
+
+    def add(self, line: Line) -> None:
+        """The next line.  After the first one that is wrong, none is examined."""
+        if self._problem:
+            return None
+        self._lines += 1
+        told = _fields(line.text)
+        if line_digest(line.text) != line.digest or told is None or told.get("number") != line.number:
+            return self._refuse(line.number, f"line {line.number} is not as it was written")
+        if not self._first:
+            self._first, self._first_previous = line.number, str(told.get("previous"))
+        elif line.number != self._last + 1:
+            return self._refuse_place(line.number)
+        elif told.get("previous") != self._digest:
+            return self._refuse(
+                line.number, f"line {line.number} does not follow line {self._last}: one of them was replaced"
+            )
+        self._last, self._digest = line.number, line.digest
+        if line.number in self._digests:
+            self._digests[line.number] = line.digest
+        if told.get("kind") == Kind.CUT:
+            through = told.get("through")
+            if isinstance(through, int):
+                self._cuts.append((through, str(told.get("through_digest"))))
+                # What is still there of the part that goes may be gone when it is looked for.
+                self._digests.setdefault(through, "")
+        return None
+
+    def verdict(self, head: Head | None = None) -> Verdict:
+        """What was found; `head` is the last line as it is known from elsewhere, None: it is known from nowhere."""
+        if not self._problem and self._first > 1:
+            self._examine_beginning()
+        if not self._problem and head is not None and head.number:
+            self._examine_end(head)
+        return Verdict(
+            lines=self._lines, first=self._first, last=self._last, wrong=self._wrong, problem=self._problem
+        )  # fmt: skip
+
+    def _examine_beginning(self) -> None:
+        before = self._first - 1
+        cut = [digest for through, digest in self._cuts if through == before]
+        if cut and self._first_previous not in cut:
+            self._refuse(
+                self._first, f"line {self._first} does not follow line {before}, which was deleted for its age"
+            )
+        elif not any(through >= before for through, _ in self._cuts):
+            self._refuse(1, f"lines 1 to {before} are missing, and no line says that they were deleted for their age")
+
+    def _examine_end(self, head: Head) -> None:
+        if head.number > self._last:
+            missing = self._last + 1
+            self._refuse(missing, f"lines {missing} to {head.number} are missing: the head names line {head.number}")
+        elif head.number >= self._first and self._digests.get(head.number) != head.digest:
+            self._refuse(head.number, f"line {head.number} is another one than the head names")
+
+    def _refuse_place(self, number: int) -> None:
+        expected = self._last + 1
+        if number > expected:
+            missing = f"line {expected} is" if number == expected + 1 else f"lines {expected} to {number - 1} are"
+            self._refuse(expected, f"{missing} missing or in another place: line {number} follows line {self._last}")
+        else:
+            self._refuse(number, f"line {number} follows line {self._last}: it is in another place, or there twice")
+
+    def _refuse(self, number: int, problem: str) -> None:
+        self._wrong, self._problem = number, problem
+
+
+def _fields(text: str) -> Mapping[str, Any] | None:
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def _bounded(text: str) -> str:
+    # Half of a character is no text that can be stored.
+    text = text if text.isascii() else text.encode(errors="replace").decode()
+    return text if len(text) <= MOST_LETTERS else f"{text[: MOST_LETTERS - 1]}…"

@@ -1,0 +1,37 @@
+"""Where the lines of the audit are sent to, beside the database."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SyslogServer:
+    """A syslog server at `host` and `port`, over TCP (RFC 6587 §3.4.1) or UDP (RFC 5426)."""
+
+    host: str
+    port: int = 514
+    tcp: bool = False
+
+    def __str__(self) -> str:
+        return f"{'tcp' if self.tcp else 'udp'}://{self.host}:{self.port}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditPlaces:
+    """A `syslog` server, None: none, and the path of a `file` of JSON lines, empty: none.  `name` is who the appliance is called in syslog."""
+
+    syslog: SyslogServer | None = None
+    file: str = ""
+    name: str = "tinkbox"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Delivery:
+    """How far a place has the lines: so many are still to be sent, and why, empty: nothing is wrong.
+
+    `missed` were deleted for their age before they could be sent.
+    """
+
+    place: str
+    waiting: int = 0
+    missed: int = 0
+    problem: str = ""

@@ -1,0 +1,114 @@
+"""The lines of the audit, which are added at its end, and deleted from its beginning for their age alone (`model.audit`)."""
+
+import sqlite3
+from datetime import datetime
+from typing import Any
+
+from tinkbox.model.audit import NONE_BEFORE, Act, Head, Kind, Line, Listing, in_lines, line_of
+
+
+class AuditTable:
+    """Questions about who did what."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._sql = connection
+
+    def add(self, act: Act, at: datetime) -> int:
+        """Append an act at the end, in as many lines as it takes; returns the number of the first."""
+        head = self.head()
+        first = head.number + 1
+        for each in in_lines(act) if act.kind is not Kind.CUT else [act]:
+            line = line_of(each, head.number + 1, at, head.digest)
+            self._sql.execute(
+                "INSERT INTO audit (number, line, digest) VALUES (?, ?, ?)", (line.number, line.text, line.digest)
+            )
+            head = Head(line.number, line.digest)
+        return first
+
+    def head(self) -> Head:
+        """The last line."""
+        rows = self._sql.execute("SELECT number, digest FROM audit ORDER BY number DESC LIMIT 1").fetchall()
+        return Head(rows[0]["number"], rows[0]["digest"]) if rows else Head(0, NONE_BEFORE)
+
+    def after(self, number: int, limit: int) -> list[Line]:
+        """The next lines in their order."""
+        rows = self._sql.execute(
+            "SELECT number, line, digest FROM audit WHERE number > ? ORDER BY number LIMIT ?", (number, limit)
+        ).fetchall()
+        return [_line(row) for row in rows]
+
+    def digest(self, number: int) -> str:
+        """The digest of a line, empty where there is none of that number."""
+        rows = self._sql.execute("SELECT digest FROM audit WHERE number = ?", (number,)).fetchall()
+        return str(rows[0]["digest"]) if rows else ""
+
+    def listed(self, wanted: Listing) -> tuple[list[Line], int]:
+        """The lines that are wanted, and how many there are without the limit."""
+        conditions, values = ["TRUE"], list[Any]()
+        if not wanted.every:
+            conditions.append(
+                "NOT (json_extract(line, '$.kind') = 'asked' AND EXISTS (SELECT 1 FROM audit AS outcome WHERE outcome.asked = audit.number))"
+            )
+        if wanted.who:
+            conditions.append("who = ?")
+            values.append(wanted.who)
+        if wanted.since is not None:
+            conditions.append("at >= ?")
+            values.append(wanted.since.isoformat())
+        if wanted.object:
+            # What was done may have been named otherwise than it was asked for.
+            conditions.append(
+                "(instr(lower(object), ?) OR EXISTS (SELECT 1 FROM json_each(line, '$.did') "
+                "WHERE instr(lower(json_extract(value, '$.which')), ?)))"
+            )
+            values += [wanted.object.lower()] * 2
+        if wanted.what:
+            conditions.append(
+                "(instr(lower(json_extract(line, '$.what')), ?) OR EXISTS (SELECT 1 FROM json_each(line, '$.did') "
+                "WHERE instr(lower(json_extract(value, '$.what')), ?)))"
+            )
+            values += [wanted.what.lower()] * 2
+        where = " AND ".join(conditions)
+        way = "DESC" if wanted.order.descending else "ASC"
+        order = ", ".join(dict.fromkeys(f"{each} {way}" for each in (wanted.order.field, "number")))
+        question = f"SELECT number, line, digest FROM audit WHERE {where} ORDER BY {order} LIMIT ?"  # noqa: S608  our own conditions
+        rows = self._sql.execute(question, [*values, wanted.limit or -1]).fetchall()
+        total = len(rows)
+        if wanted.limit and total == wanted.limit:
+            counting = f"SELECT count(*) AS n FROM audit WHERE {where}"  # noqa: S608  our own conditions
+            total = int(self._sql.execute(counting, values).fetchone()["n"])
+        return [_line(row) for row in rows], total
+
+    def old(self, before: datetime) -> Head | None:
+        """The last of the lines from the first on that are older, None: there is none."""
+        rows = self._sql.execute(
+            "SELECT number, digest FROM audit WHERE number < ifnull((SELECT number FROM audit WHERE at >= ? "
+            "ORDER BY number LIMIT 1), (SELECT max(number) + 1 FROM audit)) ORDER BY number DESC LIMIT 1",
+            (before.isoformat(),),
+        ).fetchall()
+        return Head(rows[0]["number"], rows[0]["digest"]) if rows else None
+
+    def cut(self, most: int) -> int:
+        """Delete so many of the lines that a line says to be deleted; returns how many there were."""
+        found = self._sql.execute(
+            "DELETE FROM audit WHERE number IN (SELECT number FROM audit WHERE number <= "
+            "(SELECT ifnull(max(through), 0) FROM audit WHERE through IS NOT NULL) ORDER BY number LIMIT ?)",
+            (most,),
+        )
+        return found.rowcount
+
+    def delivered(self, place: str) -> int | None:
+        """The number of the last line that a place has, None: it has none yet."""
+        rows = self._sql.execute("SELECT number FROM audit_delivery WHERE place = ?", (place,)).fetchall()
+        return int(rows[0]["number"]) if rows else None
+
+    def deliver(self, place: str, number: int) -> None:
+        """Remember that a place has all lines up to this one."""
+        self._sql.execute(
+            "INSERT INTO audit_delivery (place, number) VALUES (?1, ?2) ON CONFLICT (place) DO UPDATE SET number = ?2",
+            (place, number),
+        )
+
+
+def _line(row: sqlite3.Row) -> Line:
+    return Line(row["number"], row["line"], row["digest"])

@@ -6,12 +6,13 @@ there, is recorded.  What is recorded beyond that, and what is not, its handler 
 """
 
 from collections.abc import Callable, Mapping
+from contextlib import AbstractAsyncContextManager
 from typing import Any, Final, TypeVar
 
 from aiohttp import hdrs, web
 
-from tinkbox.api.access import alternatives, caller
-from tinkbox.door.auditing import Record, known_as, named_in, recorded
+from tinkbox.api.access import TICKET, alternatives, caller
+from tinkbox.door.auditing import Record, known_as, named_in, recorded, route_of
 from tinkbox.door.problems import Handler
 from tinkbox.model.access import Caller, Right
 from tinkbox.model.audit import Changed, Did, digest_of
@@ -56,25 +57,31 @@ def did(request: web.Request, what: str, *which: str) -> None:
 
 
 def changed(
-    request: web.Request,
-    kind: str,
-    key: str,
-    before: Mapping[str, Any] | str | None,
-    after: Mapping[str, Any] | str | None,
+    request: web.Request, kind: str, key: str, before: Mapping[str, Any] | str, after: Mapping[str, Any] | str
 ) -> None:
-    """Add to a request's line a document before and after it was changed, of which it has the digests; None: there is none.
+    """Add to a request's line a document before and after it was changed; a text is its digest already, empty: there is none.
 
     Of what is secret nothing may be given that its value can be guessed from.
     """
     if (record := request.get(_RECORD)) is not None:
-        old, new = ("" if each is None else digest_of(each) for each in (before, after))
+        old, new = (each if isinstance(each, str) else digest_of(each) for each in (before, after))
         record.changed.append(Changed(kind, key, old, new))
 
 
-def rehearsed(request: web.Request) -> None:
-    """Say that a request only tells what it would change."""
-    if (record := request.get(_RECORD)) is not None:
+def record_of(request: web.Request) -> Record | None:
+    """What the handler of a recorded request adds to; None: the request is not recorded."""
+    return request.get(_RECORD)
+
+
+def note_rehearsal(request: web.Request, is_rehearsal: bool) -> None:
+    """Say whether a request only tells what it would change."""
+    if is_rehearsal and (record := request.get(_RECORD)) is not None:
         record.why = "dry run: nothing was changed"
+
+
+def recorded_attachment(request: web.Request, person: str, session: str) -> AbstractAsyncContextManager[Record]:
+    """Do what is within between the line that a person comes to a shell, and the one that they left it."""
+    return recorded(request, person, TICKET, "shell attached", session)
 
 
 def _is_recorded(request: web.Request, person: Caller) -> bool:
@@ -87,11 +94,10 @@ def _is_recorded(request: web.Request, person: Caller) -> bool:
 
 
 async def _recorded(request: web.Request, handler: Handler, person: Caller) -> web.StreamResponse:
-    resource = request.match_info.route.resource
-    path = resource.canonical.replace(":[^/]+", "") if resource is not None else request.path
     freeing = hasattr(request.match_info.handler, _FREEING)
-    what = f"{request.method} {path}"
-    async with recorded(request, person.name, person.means, what, named_in(request), frees_room=freeing) as record:
+    async with recorded(
+        request, person.name, person.means, route_of(request), named_in(request), frees_room=freeing
+    ) as record:
         request[_RECORD] = record
         response = await handler(request)
         record.status = response.status

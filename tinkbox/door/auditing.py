@@ -82,14 +82,18 @@ def refused(request: web.Request, refusal: Refusal) -> None:
     if (audit := audit_of(request)) is None:
         return
     who, how = request.get(_WHO, ("", ""))
-    resource = request.match_info.route.resource
-    path = resource.canonical if resource is not None else request.path
     audit.refuse(
         Act(
             kind=Kind.REFUSED, who=who, how=how, source=request.remote or "",
-            what=f"{request.method} {path}", object=named_in(request), status=STATUS[type(refusal)], why=str(refusal),
+            what=route_of(request), object=named_in(request), status=STATUS[type(refusal)], why=str(refusal),
         )
     )  # fmt: skip
+
+
+def route_of(request: web.Request) -> str:
+    """What is asked, such as `DELETE /v1/hardware/{key}`; of a path that the door does not have, the path itself."""
+    resource = request.match_info.route.resource
+    return f"{request.method} {resource.canonical if resource is not None else request.path}"
 
 
 def named_in(request: web.Request) -> str:

@@ -227,7 +227,10 @@ class Engine:
         self.exporting = Exporting(store, machines)
         self.kept_documents = KeptDocuments(store, wakeups)
         self.breakpoints = Breakpoints(store, wakeups, machines, clock)
-        self.shells = Shells(store, wakeups, clock, new_id, new_token, settings.recordings, self.breakpoints.touch)
+        self.shells = Shells(
+            store, wakeups, clock, new_id, new_token, settings.recordings, self.breakpoints.touch,
+            kept=settings.retention.recordings, audit=audit,
+        )  # fmt: skip
         self.lost_histories = LostHistories(store, wakeups, machines, clock, new_token, around.digest_of)
         self.attempts = Attempts(
             store,
@@ -259,7 +262,7 @@ class Engine:
         )
         self.retainer = Retainer(
             store, wakeups, machines, clock, settings.retention, self.shells.forget_recordings, around.free,
-            surplus=(machines.timeline.forget_surplus, strangers.forget_surplus),
+            surplus=(machines.timeline.forget_surplus, strangers.forget_surplus, self.shells.forget_old_recordings), audit=audit,
         )  # fmt: skip
         acceptance = Acceptance(rules=settings.rules, networks=[each.network for each in settings.subnets])
         self.discovery = Discovery(store, wakeups, machines, self.workflows, strangers, clock, acceptance)

@@ -10,6 +10,7 @@ from typing import Any
 
 from aiohttp import web
 
+from tinkbox.api.compared_documents import Documents, MachineDocuments, TemplateDocuments, WorkflowDocuments, comparing
 from tinkbox.api.following import Followers
 from tinkbox.api.metrics import Answers
 from tinkbox.api.routes import (
@@ -147,7 +148,12 @@ class OperatorDoor:
     audit_deliveries: Callable[[], Sequence[Delivery]] = tuple
 
     def routes(self) -> list[web.RouteDef]:
-        described = self._described()
+        kinds: dict[str, Documents] = {
+            "hardware": MachineDocuments(self.machines.known),
+            "template": TemplateDocuments(self.templates),
+            "workflow": WorkflowDocuments(self.workflows),
+        }
+        described = comparing(self._described(), kinds)
         return [*described, *openapi.routes(described)]
 
     def _described(self) -> list[web.RouteDef]:
@@ -211,5 +217,7 @@ class OperatorDoor:
             *audit.routes(self.audit, self.audit_deliveries, self.followers),
             *events.routes(self.workflows, self.followers),
             *status.routes(self.overview, self.status_changes, self.limits, self.claimants, self.rounds),
-            *metrics.routes(self.meter, self.answers, self.limits, self.refused_tokens, self.rounds.numbers, self.audit_deliveries),
+            *metrics.routes(
+                self.meter, self.answers, self.limits, self.refused_tokens, self.rounds.numbers, self.audit_deliveries
+            ),
         ]

@@ -11,6 +11,7 @@ from aiohttp import web
 
 from tinkbox.api.access import may_look, may_read_secrets, needing, needing_either, require, require_for
 from tinkbox.api.answers import Json
+from tinkbox.api.auditing import note_rehearsal
 from tinkbox.api.changes import log_change
 from tinkbox.api.json_values import Document, NamedIdentity, ProblemFields, Time, time
 from tinkbox.api.listing import Query
@@ -115,6 +116,7 @@ def routes(
         document = await asyncio.to_thread(large_object_of, await body_of(request, MAX_BODY), MAX_VALUES)
         prune, rehearsal, whole = document.get("prune"), flag(document, "dry_run"), flag(document, "diff")
         who = require_for(request, changes=not rehearsal)
+        note_rehearsal(request, rehearsal)
         if whole:
             # It shows what is stored, secrets of templates and user-data among it.
             require(request, Right.LOOK)

@@ -11,6 +11,7 @@ from aiohttp import web
 
 from tinkbox.api.access import by_itself, caller, keeping_to_scope, may_look, may_read_secrets, needing
 from tinkbox.api.answers import Json, answered
+from tinkbox.api.auditing import recorded_reading
 from tinkbox.api.changes import log_change
 from tinkbox.api.json_values import Document, Identity, NamedIdentity, ProblemFields, Time, time
 from tinkbox.api.listing import Query, Reads, selected
@@ -253,6 +254,7 @@ def routes(
         unfinished = await machines.needed_by(key_of(request))
         return answered([{"id": each} for each in unfinished])
 
+    @recorded_reading
     async def credential(request: web.Request) -> Json[CredentialDocument]:
         """What a worker that is set up by hand needs."""
         made = machines.credential(key_of(request), server, registry, caller(request).name)

@@ -11,6 +11,7 @@ from aiohttp import web
 
 from tinkbox.api.access import caller, keeping_to_scope, may_look, needing, needing_either, require_for
 from tinkbox.api.answers import Json, answered
+from tinkbox.api.auditing import note_rehearsal
 from tinkbox.api.changes import CANCELED, log_change
 from tinkbox.api.json_values import NamedIdentity, ProblemFields
 from tinkbox.api.long_answers import encoded, json_object, turn
@@ -192,6 +193,7 @@ def _changing(
             listed = await asyncio.to_thread(_listed, document.get("machines"))
             update, skip_invalid = flag(document, "update"), flag(document, "skip_invalid")
             del document
+            note_rehearsal(request, rehearsal)
             if rehearsal:
                 async with turn(request):
                     found = await imports.preview(listed, update=update)

@@ -9,6 +9,7 @@ from aiohttp import web
 
 from tinkbox.api.access import caller, needing, needing_either, require_for
 from tinkbox.api.answers import OCTETS, Json, Media, answered
+from tinkbox.api.auditing import changed, changes_nothing, did, frees_room, note_rehearsal
 from tinkbox.api.json_values import ProblemFields
 from tinkbox.api.listing import Filters, listed
 from tinkbox.api.parameters import LIMIT, Parameter, sort_by
@@ -18,7 +19,7 @@ from tinkbox.door.bodies import chunks_of
 from tinkbox.door.client_presence import WhileThere
 from tinkbox.door.problems import refusal_problem
 from tinkbox.model.access import Right
-from tinkbox.model.errors import Invalid, Problem
+from tinkbox.model.errors import Invalid, Problem, Refusal
 from tinkbox.model.images.deleted import Deleted
 from tinkbox.model.images.listed_images import ImageDescriptor, ImageLine, SystemImageLine
 from tinkbox.model.images.room import Amount, Collected, ImageRoom
@@ -123,6 +124,20 @@ def _reference(request: web.Request) -> str:
     return reference
 
 
+async def _digest(images: Images, reference: str) -> str:
+    """What a name means now; empty: nothing."""
+    try:
+        return (await images.described(reference))["digest"]
+    except Refusal:
+        return ""
+
+
+async def _tell_loaded(request: web.Request, images: Images, names: Sequence[str]) -> None:
+    did(request, "image loaded", *names)
+    for each in names:
+        changed(request, "image", each, "", await _digest(images, each))
+
+
 def _amount(told: Amount) -> AmountDocument:
     return {"blobs": told.number, "size": told.octets}
 
@@ -147,6 +162,7 @@ def routes(images: Images) -> list[web.RouteDef]:
         name, notes = request.query.get("name", ""), list[Problem]()
         async with WhileThere(request):
             names = await images.load(chunks_of(request), who=caller(request).name, name=name, tell=notes.append)
+        await _tell_loaded(request, images, names)
         return answered({"loaded": list(names), "notes": [asdict(each) for each in notes]})
 
     @takes(Parameter("reference", required=True))
@@ -165,16 +181,22 @@ def routes(images: Images) -> list[web.RouteDef]:
         path = await images.blob(digest, anew=wants_anew(request))
         return BlobAnswer(path, images, digest, refusal_problem, {"Content-Type": OCTETS})
 
+    @changes_nothing
     @takes(body=AbsenceWish)
     async def show_absent(request: web.Request) -> Json[AbsentDocument]:
         """Which blobs are not here, of all that an image needs: an archive may lack the others, which stay for an hour."""
         return answered({"absent": list(await images.absent(texts(await read_object(request), "digests")))})
 
+    @frees_room
     @takes(Parameter("reference", required=True), "digest")
     async def delete(request: web.Request) -> Json[DeletedDocument]:
         """Delete the image of a `reference`, with `digest` only while it means that; the `name` is that of lists, `notes` tell what stays of it."""
         meant = request.query.get("digest", "")
-        return answered(_told(await images.delete(_reference(request), who=caller(request).name, meant=meant)))
+        before = await _digest(images, _reference(request))
+        deleted = await images.delete(_reference(request), who=caller(request).name, meant=meant)
+        did(request, "image deleted", deleted.name)
+        changed(request, "image", deleted.name, before, "")
+        return answered(_told(deleted))
 
     async def show_room(_: web.Request) -> Json[RoomDocument]:
         """What all images take of the disk, and what may still come."""
@@ -191,12 +213,14 @@ def routes(images: Images) -> list[web.RouteDef]:
             }
         )
 
+    @frees_room
     @takes(body=CollectionWish, optional=True)
     async def collect(request: web.Request) -> Json[CollectedDocument]:
         """Free the blobs that no image needs, with `now` though a push may need them, with `untagged` also the images without a tag."""
         options = await read_options(request)
         dry_run = flag(options, "dry_run")
         require_for(request, changes=not dry_run, right=Right.PUSH)
+        note_rehearsal(request, dry_run)
         collected = await images.collect(
             who=caller(request).name,
             dry_run=dry_run,

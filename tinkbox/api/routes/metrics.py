@@ -24,8 +24,10 @@ def routes(
     conditions: Callable[[], Mapping[tuple[str, Gravity], int]],
     deliveries: Callable[[], Sequence[Delivery]],
 ) -> list[web.RouteDef]:
-    """`answers` counts those of the node door (`door.request_counts`), `conditions` what rounds found by rule and gravity;
-    `deliveries` tells how far each place has the lines of the audit."""
+    """`answers` counts those of the node door (`door.request_counts`), `conditions` what rounds found by rule and gravity.
+
+    `deliveries` tells how far each place has the lines of the audit.
+    """
 
     async def metrics(_: web.Request) -> Annotated[web.Response, Media(("text/plain",))]:
         """Figures for Prometheus."""

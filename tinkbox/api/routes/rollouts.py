@@ -8,6 +8,7 @@ from aiohttp import web
 
 from tinkbox.api.access import may_look, may_read_secrets, needing, needing_either, require_for
 from tinkbox.api.answers import Json, answered
+from tinkbox.api.auditing import note_rehearsal
 from tinkbox.api.changes import log_change
 from tinkbox.api.json_values import Document, Identity, NamedIdentity, Time, time
 from tinkbox.api.listing import Query, listed
@@ -254,6 +255,7 @@ class _RolloutDoor:
         rehearsal = flag(document, "dry_run")
         who = require_for(request, changes=not rehearsal).name
         wanted, skip_refused = wanted_of(document), flag(document, "skip_refused")
+        note_rehearsal(request, rehearsal)
         if rehearsal:
             async with WhileThere(request):
                 shown = replace(wanted, secrets=may_read_secrets(request))

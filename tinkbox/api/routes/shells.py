@@ -11,6 +11,7 @@ from aiohttp import web
 
 from tinkbox.api.access import TICKETED, by_itself, caller, keeping_to_scope, needing, require_if_known, ticketed
 from tinkbox.api.answers import WEB_SOCKET, Json, Media, answered
+from tinkbox.api.auditing import recorded_attachment, recorded_reading
 from tinkbox.api.changes import log_change
 from tinkbox.api.following import Followers
 from tinkbox.api.json_values import Identity, Time
@@ -135,10 +136,12 @@ class _ShellDoor:
         person = self._shells.invited(session_id, ticket)
         require_if_known(request, person, Right.ATTACH)
         note_token(request, self._tokens.pop(ticket, ""))
-        with self._followers.place(request, person):
-            async with self._shells.attached(session_id, ticket, mode, int(after)) as seat:
-                return await carry(request, seat)
+        async with recorded_attachment(request, person, session_id):
+            with self._followers.place(request, person):
+                async with self._shells.attached(session_id, ticket, mode, int(after)) as seat:
+                    return await carry(request, seat)
 
+    @recorded_reading
     async def recording(self, request: web.Request) -> Annotated[web.Response, Media((ASCIICAST,))]:
         """A session's recording, as asciicast."""
         key, person = request.match_info["id"], caller(request)

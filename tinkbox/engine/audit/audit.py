@@ -15,7 +15,7 @@ from typing import Final, NoReturn
 from tinkbox.engine.audit.head import HeadFile
 from tinkbox.engine.audit.refused_attempts import WINDOW, RefusedAttempts
 from tinkbox.engine.wakeups import Wakeups
-from tinkbox.model.audit import Act, Chain, Kind, Line, Listing, Verdict
+from tinkbox.model.audit import Act, Chain, Changed, Kind, Line, Listing, Verdict
 from tinkbox.model.errors import Unavailable
 from tinkbox.store.database import Store, Tables
 
@@ -98,12 +98,11 @@ class Audit:
         if self._refused.note(replace(act, kind=Kind.REFUSED)):
             self._wakeups.wake(_REFUSED)
 
-    def own(self, tables: Tables, what: str, which: Sequence[str], why: str) -> None:
+    def own(self, tables: Tables, what: str, which: Sequence[str], why: str, changed: Sequence[Changed] = ()) -> None:
         """Record what the appliance does by its configuration, within the transaction that does it; `told` follows it."""
         for each in which:
-            tables.audit.add(
-                Act(kind=Kind.OWN, who=APPLIANCE, what=what, object=each, why=why), self._clock()
-            )  # fmt: skip
+            act = Act(kind=Kind.OWN, who=APPLIANCE, what=what, object=each, why=why, changed=changed)
+            tables.audit.add(act, self._clock())
 
     def told(self) -> None:
         """Have those who follow look."""

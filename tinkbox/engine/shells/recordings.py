@@ -6,8 +6,9 @@ What was recorded when a method returns survives the end of the process, not tha
 import codecs
 import hashlib
 import logging
+import math
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -91,6 +92,32 @@ class Recordings:
                 for path in folder.iterdir():
                     path.unlink()
                 folder.rmdir()
+
+    def matching(self, key: str) -> list[tuple[str, str]]:
+        """The workflow and session of each recording whose session has this id, or one that begins so."""
+        found = [(path.parent.name, path.stem) for path in self._all() if path.stem.startswith(key)]
+        return [each for each in found if each[1] == key] or found
+
+    def older(self, moment: datetime) -> list[str]:
+        """The sessions of recordings to which nothing was added since then."""
+        return [path.stem for path in self._all() if _changed_at(path) < moment.timestamp()]
+
+    def delete(self, sessions: Collection[str]) -> None:
+        """Delete the recordings of these sessions, and folders that are empty then."""
+        for path in [each for each in self._all() if each.stem in sessions]:
+            with suppress(OSError):
+                path.unlink()
+                path.parent.rmdir()
+
+    def _all(self) -> list[Path]:
+        return sorted(self._folder.glob("*/*.cast"))
+
+
+def _changed_at(path: Path) -> float:
+    try:
+        return path.stat().st_mtime
+    except OSError:  # it went meanwhile
+        return math.inf
 
 
 class Recording:

@@ -13,6 +13,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import BinaryIO, NoReturn
 
+from tinkbox.engine.audit.audit import Audit
 from tinkbox.engine.lookup import only
 from tinkbox.engine.shells.recordings import LIMIT, Recordings
 from tinkbox.engine.shells.relay import PATIENCE, Line, Relay, Seat
@@ -22,6 +23,7 @@ from tinkbox.engine.shells.tickets import Tickets
 from tinkbox.engine.wakeups import CHANGES, SHELLS, Wakeups, worker_wakeup
 from tinkbox.engine.workflows.workflows import find_to_change, find_workflow
 from tinkbox.model import shells as facts
+from tinkbox.model.audit import Changed
 from tinkbox.model.errors import Conflict, NotFound, Refusal, Unavailable
 from tinkbox.model.history import Fact
 from tinkbox.model.key_kinds import ToChange
@@ -62,7 +64,8 @@ class Shells:
     """Open, attach to, serve, list and end shells.
 
     Wherever a `key` is asked, it is a workflow's id, a unique beginning of one, or the name of the newest so called.
-    `touch` is told the token of every attempt whose shell is in use.
+    `touch` is told the token of every attempt whose shell is in use.  Recordings are `kept` for so long, None: as long as their
+    workflows.  The end of a shell, with the digest of its recording, is a line of the `audit`.
     """
 
     def __init__(
@@ -77,6 +80,8 @@ class Shells:
         *,
         patience: float = PATIENCE,
         recorded: int = LIMIT,
+        kept: timedelta | None = None,
+        audit: Audit | None = None,
     ) -> None:
         self._store = store
         self._wakeups = wakeups
@@ -86,6 +91,8 @@ class Shells:
         self._patience = patience
         self._tickets = Tickets(clock, new_token)
         self._recordings = Recordings(recordings, clock, recorded)
+        self._kept = kept
+        self._audit = audit
         self._relays: dict[str, Relay] = {}
         self._live: set[str] = set()
         self._making = asyncio.Lock()
@@ -99,9 +106,27 @@ class Shells:
         self._since = self._clock()
 
     async def forget_recordings(self) -> None:
-        """Delete the recordings of workflows that are there no more."""
+        """Delete the recordings of workflows that are there no more, unless recordings have an age of their own."""
+        if self._kept is not None:
+            return
         known = set(await self._store.read(lambda tables: tables.workflows.ids()))
         await asyncio.to_thread(self._recordings.forget, known)
+
+    async def forget_old_recordings(self) -> bool:
+        """Delete the recordings that are older than they are kept, once a line of the audit says so; that no more is to be done.
+
+        Raises Unavailable.
+        """
+        if self._kept is None:
+            return False
+        old = await asyncio.to_thread(self._recordings.older, self._clock() - self._kept)
+        old = [each for each in old if each not in self._live]
+        if old and self._audit is not None:
+            audit, why = self._audit, "older than retention.recordings"
+            await self._store.write(lambda tables: audit.own(tables, "recording deleted", old, why))
+            audit.told()
+        await asyncio.to_thread(self._recordings.delete, old)
+        return False
 
     async def run(self) -> NoReturn:
         """End what nobody uses, for ever; when it is stopped, whoever is attached is hung up on."""
@@ -230,17 +255,19 @@ class Shells:
 
     async def recording(self, key: str) -> BinaryIO:
         """The recording of a session, given by its id or a unique beginning of it; raises NotFound or Conflict."""
-        session = await self._session(key)
-        return self._recordings.read(session.workflow_id, session.id)
+        return self._recordings.read(*await self._recorded(key))
 
     async def workflow_of(self, key: str) -> str:
         """The id of the workflow of such a session; raises the same."""
-        return (await self._session(key)).workflow_id
+        return (await self._recorded(key))[0]
 
-    async def _session(self, key: str) -> Session:
-        return await self._store.read(
-            lambda tables: only(tables.shells.matching(key), "shell", key, "workflow events WORKFLOW")
-        )
+    async def _recorded(self, key: str) -> tuple[str, str]:
+        """The workflow and the session of a recording."""
+        sessions = await self._store.read(lambda tables: tables.shells.matching(key))
+        found = [(each.workflow_id, each.id) for each in sessions]
+        if not found:  # its workflow may be gone
+            found = await asyncio.to_thread(self._recordings.matching, key)
+        return only(found, "shell", key, "workflow events WORKFLOW")
 
     async def sweep(self) -> None:
         """End the sessions that nobody needs any more, and have the holds of those in use last."""
@@ -283,9 +310,14 @@ class Shells:
                 size=kept.size,
             )
             self._note(tables, session, told)
+            if self._audit is not None:
+                recorded = [Changed("recording", session.id, "", f"sha256:{kept.digest}")] if kept.digest else []
+                self._audit.own(tables, "shell ended", [session.id], end.message or end.reason, recorded)
             return _worker(tables, session)
 
         worker = await self._store.write(use_case)
+        if self._audit is not None:
+            self._audit.told()
         if worker is not None:
             self._finish(session.id, end)
             self._ring(worker)

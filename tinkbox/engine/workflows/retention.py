@@ -11,6 +11,7 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Final, NoReturn
 
+from tinkbox.engine.audit.audit import Audit
 from tinkbox.engine.machines.machines import Machines
 from tinkbox.engine.wakeups import Wakeups
 from tinkbox.engine.workflows.deletion import OCTETS_AT_ONCE, begin_deletion, delete_piece
@@ -34,7 +35,8 @@ _log = logging.getLogger(__name__)
 class Retainer:
     """A part; `forgotten` is called when workflows were deleted, `free` gives the bytes that are free on the disk.
 
-    Each of `surplus` deletes some rows of a kind of which too many are stored, and tells whether there may be more.
+    Each of `surplus` deletes some rows of a kind of which too many are stored, and tells whether there may be more.  What goes is
+    recorded in the `audit`.
     """
 
     def __init__(
@@ -47,6 +49,7 @@ class Retainer:
         forgotten: Callable[[], Awaitable[None]],
         free: Callable[[], int],
         surplus: Sequence[Callable[[], Awaitable[bool]]] = (),
+        audit: Audit | None = None,
     ) -> None:
         self._store = store
         self._wakeups = wakeups
@@ -56,6 +59,7 @@ class Retainer:
         self._forgotten = forgotten
         self._free = free
         self._surplus = surplus
+        self._audit = audit
         self._early_from = datetime.min.replace(tzinfo=UTC)
         self._free_before: int | None = None  # the last deletion before their time
 
@@ -119,7 +123,11 @@ class Retainer:
         deleted = 0
         while True:
             most = AT_ONCE - deleted if early else AT_ONCE
-            piece = await self._store.write(partial(_delete_some, before=before, kept=kept, most=most, early=early))
+            piece = await self._store.write(
+                partial(_delete_some, before=before, kept=kept, most=most, early=early, audit=self._audit)
+            )
+            if piece.gone and self._audit is not None:
+                self._audit.told()
             await tell(self._machines, self._wakeups, piece.workers)
             deleted += len(piece.gone)
             if piece.gone:
@@ -166,7 +174,7 @@ class _Piece:
     is_last: bool
 
 
-def _delete_some(tables: Tables, *, before: datetime, kept: int, most: int, early: bool) -> _Piece:
+def _delete_some(tables: Tables, *, before: datetime, kept: int, most: int, early: bool, audit: Audit | None) -> _Piece:
     """Delete as much as a transaction may: `most` workflows, OCTETS_AT_ONCE bytes."""
     workers: set[str] = set()
     gone, left, taken = [], OCTETS_AT_ONCE, tables.room.taken()
@@ -183,6 +191,9 @@ def _delete_some(tables: Tables, *, before: datetime, kept: int, most: int, earl
         gone.append(workflow)
     if found and early:
         _note_early(tables, len(gone), taken - tables.room.taken(), before)
+    if audit is not None:
+        why = "the disk was nearly full" if early else f"over since before {before.isoformat(timespec='seconds')}"
+        audit.own(tables, "workflow deleted", [each.id for each in gone], why)
     return _Piece(gone=gone, workers=workers, is_last=not found)
 
 

@@ -15,6 +15,7 @@ from contextlib import suppress
 
 from aiohttp import web
 
+from tinkbox.door.auditing import refused as record_refused
 from tinkbox.door.bodies import chunks_of, holder_of
 from tinkbox.door.live_requests import note_token
 from tinkbox.door.problems import Handler, advice
@@ -94,6 +95,9 @@ def answering(handler: Handler, codes: Mapping[type[Refusal], str]) -> Handler:
         try:
             response = await handler(request)
         except Refusal as refusal:
+            # Who shows nothing is only told where to fetch a token.
+            if isinstance(refusal, Denied | Forbidden) and "Authorization" in request.headers:
+                record_refused(request, refusal)
             headers = {"WWW-Authenticate": challenge_for(request)} if type(refusal) is Denied else advice(refusal)
             await _heard_out(request)
             return refusal_answer(refusal, codes, headers)

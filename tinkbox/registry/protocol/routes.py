@@ -6,16 +6,18 @@ blob that a manifest of any of them needs is not deleted.  A manifest is served 
 
 import re
 from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from functools import partial
 from urllib.parse import urlencode
 
 from aiohttp import web
 
+from tinkbox.door.auditing import Record, known_as, recorded, route_of
 from tinkbox.door.blob_answers import BlobAnswer, wants_anew
 from tinkbox.door.bodies import body_of, chunks_of, holder_of
 from tinkbox.door.refused_tokens import RefusedTokens
 from tinkbox.model.access import Caller
+from tinkbox.model.audit import Changed, Did
 from tinkbox.model.errors import Conflict, Denied, Forbidden, Invalid, NotFound, Refusal, Unavailable
 from tinkbox.model.images.references import ALGORITHMS, DIGEST, TAG
 from tinkbox.registry.blobs.uploads import Upload
@@ -162,8 +164,13 @@ class _RegistryDoor:
         name, selector = self._repository(request), request.match_info["selector"]
         content = await body_of(request, MAX_MANIFEST)
         content_type, tags = request.headers.get("Content-Type", ""), request.query.getall("tag", [])
-        with _forbidding():
-            kept = await self._store.put_manifest(name, selector, content, content_type, tags, who=person.name)
+        async with self._recorded(request, person, f"{name}:{selector}") as record:
+            before = self._store.digest(name, selector)
+            with _forbidding():
+                kept = await self._store.put_manifest(name, selector, content, content_type, tags, who=person.name)
+            record.status = 201
+            record.did.append(Did("image pushed", f"{name}:{selector}"))
+            record.changed.append(Changed("image", f"{name}:{selector}", before, kept.digest))
         headers = {"Location": f"/v2/{name}/manifests/{kept.digest}", "Docker-Content-Digest": kept.digest}
         if kept.subject:
             headers["OCI-Subject"] = kept.subject
@@ -173,14 +180,23 @@ class _RegistryDoor:
 
     async def delete(self, request: web.Request) -> web.Response:
         person = self._pusher(request)
-        with _forbidding():
-            await self._store.delete_manifest(self._repository(request), _selector(request), who=person.name)
+        name, selector = self._repository(request), _selector(request)
+        async with self._recorded(request, person, f"{name}:{selector}", frees_room=True) as record:
+            before = self._store.digest(name, selector)
+            with _forbidding():
+                await self._store.delete_manifest(name, selector, who=person.name)
+            record.status = 202
+            record.did.append(Did("image deleted", f"{name}:{selector}"))
+            record.changed.append(Changed("image", f"{name}:{selector}", before, ""))
         return web.Response(status=202)
 
     async def delete_blob(self, request: web.Request) -> web.Response:
         person = self._pusher(request)
+        digest = _blob(request)
         try:
-            await self._store.delete_blob(_blob(request), who=person.name)
+            async with self._recorded(request, person, digest, frees_room=True) as record:
+                await self._store.delete_blob(digest, who=person.name)
+                record.did.append(Did("blob deleted", digest))
         except Conflict as error:
             return refused(405, "UNSUPPORTED", str(error), {"Allow": "GET, HEAD"})
         return web.Response(status=202)
@@ -257,6 +273,13 @@ class _RegistryDoor:
                 f"a token in plain HTTP can be read on the wire: push to {self._encrypted_at}, whose authority is at "
                 f"{self._encrypted_at}/authority.pem, and revoke that token (`tinkbox token revoke NAME`)"
             )
+
+    def _recorded(
+        self, request: web.Request, person: Caller, named: str, *, frees_room: bool = False
+    ) -> AbstractAsyncContextManager[Record]:
+        """Do what is within between two lines of the audit (`door.auditing.recorded`)."""
+        known_as(request, person.name, person.means)
+        return recorded(request, person.name, person.means, route_of(request), named, frees_room=frees_room)
 
     async def _has(self, digest: str) -> bool:
         try:

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, Final, Self
+from typing import Any, Final
 
 from tinkbox.model.errors import Invalid
 from tinkbox.model.listing import Order
@@ -194,7 +194,7 @@ class Verdict:
     """What an examination of lines found: how many there were, from `first` to `last`.
 
     `wrong` is the number of the first line that is not as it was written, or that is missing, 0: none; `problem` says what is
-    wrong in a sentence, empty: nothing.
+    wrong in a sentence, empty: nothing.  `digest` is that of the last line that was examined, empty: of none.
     """
 
     lines: int
@@ -202,10 +202,7 @@ class Verdict:
     last: int
     wrong: int = 0
     problem: str = ""
-
-    @classmethod
-    def without_lines(cls) -> Self:
-        return cls(lines=0, first=0, last=0)
+    digest: str = ""
 
 
 class Chain:
@@ -258,7 +255,8 @@ class Chain:
         if not self._problem and head is not None and head.number:
             self._examine_end(head)
         return Verdict(
-            lines=self._lines, first=self._first, last=self._last, wrong=self._wrong, problem=self._problem
+            lines=self._lines, first=self._first, last=self._last, wrong=self._wrong, problem=self._problem,
+            digest=self._digest if self._last else "",
         )  # fmt: skip
 
     def _examine_beginning(self) -> None:

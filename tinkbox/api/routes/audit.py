@@ -79,13 +79,14 @@ class DeliveryDocument(TypedDict):
 
 
 class VerdictDocument(TypedDict):
-    """`wrong` is the number of the first line that is not as it was written or is missing, 0: none."""
+    """`wrong` is the number of the first line that is not as it was written or is missing, 0: none; `digest` is the last line's."""
 
     lines: int
     first: int
     last: int
     wrong: int
     problem: str
+    digest: str
     deliveries: list[DeliveryDocument]
 
 

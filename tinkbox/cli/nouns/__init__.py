@@ -24,6 +24,7 @@ NOUNS: Final[Mapping[str, str]] = {
     "osie": "the in-memory operating system",
     "token": "who may use the appliance from elsewhere, and for what",
     "events": "what happens",
+    "audit": "who did what, and whether that is told as it was written",
     "status": "every machine, problems first; on a terminal a view to work in, with ? for its keys",
     "doctor": "what is wrong, why, and what to do; exit status 1 when there is a fault",
     "login": "have the commands speak to a box over HTTPS, and keep its authority and your token",

@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self
 
 from tinkbox.client.operator.apply import Documents
+from tinkbox.client.operator.audit import Audit
 from tinkbox.client.operator.breakpoints import Breakpoints, Shells
 from tinkbox.client.operator.connection import Connection, Document, Found, part
 from tinkbox.client.operator.hardware import Discovered, Hardware, Leases, Seen
@@ -51,6 +52,7 @@ class Operator:
         self.names = Names(connection)
         self.logins = Logins(connection)
         self.tokens = Tokens(connection)
+        self.audit = Audit(connection)
 
     async def __aenter__(self) -> Self:
         await self.connection.open()

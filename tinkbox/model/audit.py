@@ -21,6 +21,8 @@ NONE_BEFORE: Final = "0" * 64
 # Letters of a text in a line, and things that one line tells of: of more there are several lines.
 MOST_LETTERS: Final = 300
 MOST_TOLD: Final = 100
+# What the appliance did when a line tells that the lines before it were not as they should be.
+EXAMINED: Final = "audit examined"
 FIELDS: Final = ("number", "who", "object")
 
 
@@ -206,10 +208,12 @@ class Verdict:
 
 
 class Chain:
-    """Examines lines, which are added in their order, from the first one on."""
+    """Examines lines, which are added in their order, from the first one on, or behind the one numbered `after`."""
 
-    def __init__(self) -> None:
-        self._lines = self._first = self._last = 0
+    def __init__(self, after: int = 0) -> None:
+        self._after = after
+        self._lines = self._first = 0
+        self._last = after
         self._digest = NONE_BEFORE
         self._first_previous = ""
         self._digests: dict[int, str] = {}
@@ -223,7 +227,7 @@ class Chain:
 
     def add(self, line: Line) -> None:
         """The next line.  After the first one that is wrong, none is examined."""
-        if self._problem:
+        if self._problem or line.number <= self._after:
             return None
         self._lines += 1
         told = _fields(line.text)
@@ -246,17 +250,21 @@ class Chain:
                 self._cuts.append((through, str(told.get("through_digest"))))
                 # What is still there of the part that goes may be gone when it is looked for.
                 self._digests.setdefault(through, "")
+        if told.get("what") == EXAMINED:
+            return self._refuse(
+                line.number, f"line {line.number} tells that at a start of the appliance {told.get('why')}"
+            )
         return None
 
     def verdict(self, head: Head | None = None) -> Verdict:
         """What was found; `head` is the last line as it is known from elsewhere, None: it is known from nowhere."""
-        if not self._problem and self._first > 1:
+        if not self._problem and self._first > self._after + 1:
             self._examine_beginning()
         if not self._problem and head is not None and head.number:
             self._examine_end(head)
         return Verdict(
             lines=self._lines, first=self._first, last=self._last, wrong=self._wrong, problem=self._problem,
-            digest=self._digest if self._last else "",
+            digest=self._digest if self._lines else "",
         )  # fmt: skip
 
     def _examine_beginning(self) -> None:
@@ -267,13 +275,16 @@ class Chain:
                 self._first, f"line {self._first} does not follow line {before}, which was deleted for its age"
             )
         elif not any(through >= before for through, _ in self._cuts):
-            self._refuse(1, f"lines 1 to {before} are missing, and no line says that they were deleted for their age")
+            self._refuse(
+                self._after + 1,
+                f"lines {self._after + 1} to {before} are missing, and no line says that they were deleted for their age",
+            )
 
     def _examine_end(self, head: Head) -> None:
         if head.number > self._last:
             missing = self._last + 1
             self._refuse(missing, f"lines {missing} to {head.number} are missing: the head names line {head.number}")
-        elif head.number >= self._first and self._digests.get(head.number) != head.digest:
+        elif 0 < self._first <= head.number and self._digests.get(head.number) != head.digest:
             self._refuse(head.number, f"line {head.number} is another one than the head names")
 
     def _refuse_place(self, number: int) -> None:

@@ -135,9 +135,10 @@ def routes(audit: Audit, deliveries: Callable[[], Sequence[Delivery]], followers
         with followers.place(request, caller(request).name):
             return await streamed(request, _exported(audit, after, await audit.newest()), JSON_LINES)
 
-    async def verify(_: web.Request) -> Json[VerdictDocument]:
-        """Whether every line is as it was written, and none is missing."""
-        verdict = await audit.verify()
+    @takes(Parameter("after", int))
+    async def verify(request: web.Request) -> Json[VerdictDocument]:
+        """Whether every line, or each behind `after`, is as it was written, and none is missing."""
+        verdict = await audit.verify(number(request, "after"))
         told: list[DeliveryDocument] = [
             {"place": each.place, "waiting": each.waiting, "missed": each.missed, "problem": each.problem}
             for each in deliveries()

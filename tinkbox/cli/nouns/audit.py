@@ -122,6 +122,13 @@ def declare(noun: argparse.ArgumentParser) -> None:
         "file", nargs="?", type=Path, metavar="FILE", help="what `tinkbox audit export` printed; - for standard input"
     )
     add_format(verb, FORMATS, "table: sentences for people (default); json: a document")
+    verb.add_argument(
+        "--after",
+        type=_number,
+        default=0,
+        metavar="N",
+        help="only those behind the one with this number, which were examined before",
+    )
     verb = add_verb(verbs, "export", export, "print every line as JSON, the oldest first")
     verb.add_argument(
         "--after", type=_number, default=0, metavar="N", help="only those behind the one with this number"
@@ -201,9 +208,9 @@ def export(chosen: argparse.Namespace) -> None:
 def verify(chosen: argparse.Namespace) -> int:
     verdict: dict[str, Any]
     if chosen.file is not None:
-        verdict = {**_examined(chosen.file), "deliveries": []}
+        verdict = {**_examined(chosen.file, chosen.after), "deliveries": []}
     else:
-        verdict = dict(ask(chosen, lambda operator: operator.audit.verify()))
+        verdict = dict(ask(chosen, lambda operator: operator.audit.verify(chosen.after)))
     if chosen.format == "json":
         print(json.dumps(verdict))
     else:
@@ -230,12 +237,12 @@ def _sentences(verdict: Document) -> Iterator[str]:
             yield f"{each['place']} has every line{missed}"
 
 
-def _examined(path: Path) -> Document:
+def _examined(path: Path, after: int) -> Document:
     from dataclasses import asdict
 
     from tinkbox.model.audit import Chain, line_from_document
 
-    chain, place = Chain(), 0
+    chain = Chain(after)
     try:
         with sys.stdin.buffer if path == STANDARD else path.open("rb") as file:
             for place, written in enumerate(file, 1):

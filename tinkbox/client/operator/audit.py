@@ -15,9 +15,9 @@ class Audit:
         """Those that are asked for: `who`, `object`, `what`, `since`, `every`, `limit`, `sort`."""
         return await self._connection.found("/v1/audit", asked)
 
-    async def verify(self) -> Document:
-        """Whether every line is as it was written."""
-        return await self._connection.document("GET", "/v1/audit/verify", seconds=600.0)
+    async def verify(self, after: int = 0) -> Document:
+        """Whether every line behind one is as it was written."""
+        return await self._connection.document("GET", f"/v1/audit/verify?after={after}", seconds=600.0)
 
     async def exported(self, after: int = 0) -> AsyncIterator[bytes]:
         """The bytes of all lines behind one, each line as JSON; raises Unreachable when the connection ends before."""

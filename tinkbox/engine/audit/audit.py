@@ -15,7 +15,7 @@ from typing import Final, NoReturn
 from tinkbox.engine.audit.head import HeadFile
 from tinkbox.engine.audit.refused_attempts import WINDOW, RefusedAttempts
 from tinkbox.engine.wakeups import Wakeups
-from tinkbox.model.audit import Act, Chain, Changed, Kind, Line, Listing, Verdict
+from tinkbox.model.audit import EXAMINED, Act, Chain, Changed, Kind, Line, Listing, Verdict
 from tinkbox.model.errors import Unavailable
 from tinkbox.store.database import Store, Tables
 
@@ -66,7 +66,7 @@ class Audit:
             return []
         problem = await self._wrong_head(self._head)
         if problem:
-            await self._write([Act(kind=Kind.OWN, who=APPLIANCE, what="audit examined", object="audit", why=problem)])
+            await self._write([Act(kind=Kind.OWN, who=APPLIANCE, what=EXAMINED, object="audit", why=problem)])
             _log.error("the audit is not as it was: %s", problem, extra={"action": "audit.damaged"})
         await self._keep_head()
         return [f"the audit is not as it was: {problem}. `tinkbox audit verify` says more"] if problem else []
@@ -164,14 +164,14 @@ class Audit:
         """Remember how far it has them; raises Unavailable."""
         await self._store.write(lambda tables: tables.audit.deliver(place, number))
 
-    async def verify(self) -> Verdict:
-        """Examine all lines, and the head; raises Unavailable."""
-        chain, head, wrong = Chain(), None, ""
+    async def verify(self, after: int = 0) -> Verdict:
+        """Examine all lines behind one, and the head; raises Unavailable."""
+        chain, head, wrong = Chain(after), None, ""
         if self._head is not None:
             head, wrong = await asyncio.to_thread(self._head.read)
         if head is not None:
             chain.watch_for(head.number)
-        number = 0
+        number = after
         while lines := await self._store.read_long(lambda tables: tables.audit.after(number, AT_ONCE)):  # noqa: B023
             number = lines[-1].number
             await asyncio.to_thread(_add_all, chain, lines)

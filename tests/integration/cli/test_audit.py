@@ -1,0 +1,157 @@
+"""The audit of a real appliance: killed, tampered with, sent on, and examined with and without it."""
+
+import getpass
+import json
+import socket
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from aiohttp import ClientSession
+
+from tests.integration.cli.serving import Configuration, Ended, configure, run_here, serving
+from tests.integration.engine.appliance import hardware
+from tests.integration.worker.machine import until
+
+
+@pytest.fixture
+def configuration(tmp_path: Path) -> Configuration:
+    return configure(tmp_path)
+
+
+def tinkbox(at: Configuration, *words: str, stdin: bytes = b"") -> Ended:
+    return run_here("--data", str(at.data), *words, stdin=stdin)
+
+
+def push(at: Configuration, number: int = 1) -> None:
+    assert tinkbox(at, "hardware", "push", stdin=json.dumps(hardware(number)).encode()).status == 0
+
+
+def lines(at: Configuration) -> list[Any]:
+    ended = tinkbox(at, "audit", "list", "--every", "--sort", "number", "-o", "json", "--limit", "0")
+    assert ended.status == 0, ended.err
+    found: list[Any] = json.loads(ended.out)
+    return found
+
+
+@contextmanager
+def opened(at: Configuration) -> Iterator[sqlite3.Connection]:
+    """The database, in the hands of somebody who knows SQL."""
+    with closing(sqlite3.connect(at.data / "tinkbox.sqlite")) as database:
+        for (name,) in database.execute("SELECT name FROM sqlite_master WHERE name LIKE 'audit_is_%'").fetchall():
+            database.execute(f"DROP TRIGGER {name}")
+        yield database
+        database.commit()
+
+
+def test_who_did_what_is_listed_exported_and_examined(configuration: Configuration, tmp_path: Path) -> None:
+    with serving(configuration):
+        push(configuration)
+        assert tinkbox(configuration, "hardware", "delete", "nothing").status == 1
+        listed = tinkbox(configuration, "audit", "list", "--utc")
+        title, refused, done = listed.out.splitlines()
+        assert title.split() == ["TIME", "WHO", "HOW", "FROM", "WHAT", "OBJECT", "RESULT"]
+        for each in (getpass.getuser(), "socket", "hardware pushed", str(hardware(1)["id"]), "done"):
+            assert each in done
+        assert "404 hardware 'nothing' not found" in refused
+        exported = tmp_path / "audit.jsonl"
+        exported.write_text(tinkbox(configuration, "audit", "export").out)
+        whole = tinkbox(configuration, "audit", "verify")
+        assert (whole.status, whole.err) == (0, "")
+        assert "each is as it was written, and none is missing" in whole.out
+    apart = tinkbox(configuration, "audit", "verify", str(exported))
+    assert apart.status == 0, apart.err
+    exported.write_text(exported.read_text().replace("hardware pushed", "hardware deleted"))
+    changed = tinkbox(configuration, "audit", "verify", str(exported))
+    assert changed.status == 1
+    assert "line 2 is not as it was written" in changed.err
+
+
+def test_lines_outlive_a_kill_and_those_that_are_taken_away_at_the_end_are_missed(
+    configuration: Configuration,
+) -> None:
+    with serving(configuration) as appliance:
+        for _ in range(3):
+            push(configuration)
+        until(lambda: json.loads((configuration.data / "audit.head").read_text())["number"] == 6, "the head")
+        before = lines(configuration)
+        appliance.kill()
+        appliance.wait()
+    with serving(configuration):
+        assert lines(configuration) == before
+        assert tinkbox(configuration, "audit", "verify").status == 0
+    with opened(configuration) as database:
+        database.execute("DELETE FROM audit WHERE number > 4")
+    with serving(configuration):
+        noted = lines(configuration)[-1]
+        assert (noted["kind"], noted["why"]) == ("own", "lines 5 to 6 are missing")
+        examined = tinkbox(configuration, "audit", "verify")
+        assert examined.status == 1
+        assert "line 5 tells that at a start of the appliance lines 5 to 6 are missing" in examined.err
+        assert tinkbox(configuration, "audit", "verify", "--after", "5").status == 0
+    errors = (configuration.data.parent / "stderr").read_text()
+    assert "the audit is not as it was: lines 5 to 6 are missing" in errors
+
+
+def test_end_that_is_made_anew_does_not_fit_the_head(configuration: Configuration) -> None:
+    with serving(configuration):
+        push(configuration)
+        push(configuration)
+    with opened(configuration) as database:
+        database.execute("DELETE FROM audit WHERE number > 2")
+    head = configuration.data / "audit.head"
+    forged = json.loads(head.read_text()) | {"number": 2}
+    head.write_text(json.dumps(forged))
+    with serving(configuration):
+        assert "its seal is wrong" in lines(configuration)[-1]["why"]
+
+
+def test_lines_go_into_a_file_and_to_a_syslog_server(configuration: Configuration, tmp_path: Path) -> None:
+    place = tmp_path / "lines" / "audit.jsonl"
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as server:
+        server.bind(("127.0.0.1", 0))
+        server.settimeout(60)
+        port = server.getsockname()[1]
+        with configuration.path.open("a") as file:
+            file.write(f'audit: {{syslog: "127.0.0.1:{port}", file: {place}}}\n')
+        with serving(configuration):
+            push(configuration)
+            first, second = server.recv(65536), server.recv(65536)
+            assert first.startswith(b"<85>1 2"), "authpriv, notice"
+            assert b" provisioner tinkbox - audit - {" in second
+            assert json.loads(second.partition(b" - audit - ")[2])["did"][0]["what"] == "hardware pushed"
+
+            def told() -> str:
+                return tinkbox(configuration, "audit", "verify").out
+
+            until(lambda: f"{place} lacks 2 lines: No such file or directory" in told(), "the file to be missed")
+            assert f"udp://127.0.0.1:{port} has every line" in told()
+            place.parent.mkdir()
+            until(lambda: f"{place} has every line" in told(), "the file to be written")
+        with serving(configuration):
+            push(configuration)
+            until(lambda: place.read_text().count("\n") == 4, "the lines that are new")
+        written = [json.loads(each) for each in place.read_text().splitlines()]
+        assert [each["number"] for each in written] == [1, 2, 3, 4]
+        assert place.stat().st_mode & 0o777 == 0o600
+        assert tinkbox(configuration, "audit", "verify", str(place)).status == 0
+
+
+async def test_wrong_tokens_of_both_doors_are_told_within_a_moment(configuration: Configuration) -> None:
+    with serving(configuration):
+        async with ClientSession() as http:
+            headers = {"Authorization": "Bearer wrong"}
+            operator = f"http://127.0.0.1:{configuration.operator_port}/v1/hardware"
+            registry = f"http://127.0.0.1:{configuration.http_port}/v2/tools/manifests/v1"
+            for _ in range(3):
+                async with http.delete(operator, headers=headers) as response:
+                    assert response.status == 401
+            async with http.put(registry, headers=headers, data=b"{}") as response:
+                assert response.status == 401
+        until(lambda: {each["kind"] for each in lines(configuration)} == {"refused"}, "the refused attempts")
+    with serving(configuration):
+        assert sum(each.get("times", 1) for each in lines(configuration)) == 4
+        assert {each["from"] for each in lines(configuration)} == {"127.0.0.1"}

@@ -57,7 +57,7 @@ EXAMPLES: Final[Mapping[str, str]] = {
     "osie build": "tinkbox osie build --output osie",
     "login": "tinkbox login https://box:7080",
     "audit list": "tinkbox audit list --object node7 --since 2d",
-    "audit export": "tinkbox audit export --after 1200 >> audit.jsonl",
+    "audit export": "tinkbox audit export --after 1200",
     "audit verify": "tinkbox audit verify audit.jsonl",
     "events watch": "tinkbox events watch",
 }

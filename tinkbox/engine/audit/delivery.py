@@ -98,13 +98,15 @@ class Carrier:
         return bool(lines)
 
     async def _where_to_begin(self) -> int:
-        """Behind what it has; a place that had nothing yet begins with what is new, and a file with all there is."""
+        """Behind what it has; a place that had nothing yet begins with what is new.
+
+        Where it has more than there is, the database was put back to an earlier day: what is new then follows.
+        """
+        newest = await self._audit.newest()
         has = await asyncio.to_thread(self._place.reached)
-        if has is not None:
-            return has
-        known = await self._audit.delivered(self._place.name)
-        self._noted = known
-        return await self._audit.newest() if known is None else known
+        if has is None:
+            has = self._noted = await self._audit.delivered(self._place.name)
+        return newest if has is None else min(has, newest)
 
     async def _note(self) -> None:
         """Remember how far it is, once all is sent: what is sent twice after a crash is little, and there is no write for each line."""

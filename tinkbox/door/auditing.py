@@ -16,6 +16,8 @@ from tinkbox.wire.refusal_statuses import STATUS
 _AUDIT: Final = web.AppKey("audit", Audit)
 _WHO: Final = web.RequestKey("who asks", tuple)
 _WELL: Final = 200
+# Parts of paths that let their bearer in.
+_SECRET: Final = ("token", "ticket", "rest")
 _FAILED: Final = 500
 
 
@@ -97,8 +99,9 @@ def route_of(request: web.Request) -> str:
 
 
 def named_in(request: web.Request) -> str:
-    """What a request is about, as its path names it: the names in it, with slashes between."""
-    return "/".join(request.match_info.values()) or request.query.get("reference", "")
+    """What a request is about, as its path names it: the names in it that are no secret, with slashes between."""
+    names = [value for name, value in request.match_info.items() if name not in _SECRET]
+    return "/".join(names) or request.query.get("reference", "")
 
 
 @web.middleware

@@ -155,3 +155,15 @@ async def test_wrong_tokens_of_both_doors_are_told_within_a_moment(configuration
     with serving(configuration):
         assert sum(each.get("times", 1) for each in lines(configuration)) == 4
         assert {each["from"] for each in lines(configuration)} == {"127.0.0.1"}
+
+
+async def test_worker_without_its_credential_is_told_and_not_what_it_showed(configuration: Configuration) -> None:
+    with serving(configuration):
+        async with ClientSession() as http:
+            url = f"http://127.0.0.1:{configuration.http_port}/worker/attempts/an-attempts-secret/report"
+            async with http.post(url, headers={"Authorization": "Bearer a-secret"}, json={}) as response:
+                assert response.status == 401
+        until(lambda: bool(lines(configuration)), "the refused attempt")
+        (refused,) = lines(configuration)
+        assert (refused["what"], refused["object"]) == ("POST /worker/attempts/{token}/report", "")
+        assert "secret" not in json.dumps(refused)

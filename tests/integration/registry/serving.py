@@ -134,6 +134,7 @@ async def serving(
     clock = clock or Clock()
     store = ImageStore(root, clock, Limits(DECLARED, time.monotonic), room)
     app = web.Application(middlewares=[*middlewares, refusals_become_problems])
+    prepare(app)
     upstreams = Upstreams(store, mirrors, lambda: (clock() - START).total_seconds(), clock=clock)
     tokens = PushTokens(b"key", lambda: (clock() - START).total_seconds())
     app.add_routes(routes(store, upstreams, Pushers(PEOPLE, tokens), RefusedTokens()))

@@ -250,16 +250,21 @@ class Audit:
 
     async def delete_old(self) -> int:
         """Delete the lines that are too old, once a line says so; returns how many.  Raises Unavailable."""
-        deleted = 0
+        deleted = await self._cut()  # what an appliance left that ended in the middle of it
         if self._kept is not None:
             before = self._clock() - self._kept
             await self._store.write(lambda tables: _announce_cut(tables, before, self._clock()))
-        while piece := await self._store.write(lambda tables: tables.audit.cut(AT_ONCE)):
-            deleted += piece
-            await asyncio.sleep(PAUSE)
+            deleted += await self._cut()
         if deleted:
             self._wakeups.wake(AUDIT)
             _log.info("%d lines of the audit deleted for their age", deleted, extra={"action": "audit.cut"})
+        return deleted
+
+    async def _cut(self) -> int:
+        deleted = 0
+        while piece := await self._store.write(lambda tables: tables.audit.cut(AT_ONCE)):
+            deleted += piece
+            await asyncio.sleep(PAUSE)
         return deleted
 
 

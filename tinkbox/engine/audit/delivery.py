@@ -40,6 +40,7 @@ class Place(Protocol):
         """The number of the last line that it has, None where only we know."""
 
     def send(self, lines: Sequence[Line]) -> None: ...
+    def close(self) -> None: ...
 
 
 class Deliveries:
@@ -72,15 +73,21 @@ class Carrier:
         self.standing = Delivery(place=place.name)
 
     async def run(self) -> NoReturn:
-        while True:
-            try:
-                if not await self.carry():
-                    await self._note()
-                    await self._audit.changed(LOOK_EVERY)
-            except (OSError, Unavailable) as error:
-                why = (error.strerror if isinstance(error, OSError) else "") or str(error) or type(error).__name__
-                await self._complain(why)
-                await asyncio.sleep(RETRY)
+        try:
+            while True:
+                await self._go_on()
+        finally:
+            self._place.close()
+
+    async def _go_on(self) -> None:
+        try:
+            if not await self.carry():
+                await self._note()
+                await self._audit.changed(LOOK_EVERY)
+        except (OSError, Unavailable) as error:
+            why = (error.strerror if isinstance(error, OSError) else "") or str(error) or type(error).__name__
+            await self._complain(why)
+            await asyncio.sleep(RETRY)
 
     async def carry(self) -> bool:
         """Send the next lines; whether there were any.  Raises OSError and Unavailable."""
@@ -167,6 +174,9 @@ class LineFile:
                     file.truncate(before)
                 raise
 
+    def close(self) -> None:
+        """It is closed after each time."""
+
 
 def _end_last_line(descriptor: int) -> None:
     """Take away the beginning of a line that a crash cut off."""
@@ -198,10 +208,13 @@ class Syslog:
                 message = self._message(each)
                 connection.sendall(framed(message) if self._server.tcp else message)
         except OSError:
-            if self._connection is not None:
-                self._connection.close()
-                self._connection = None
+            self.close()
             raise
+
+    def close(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
 
     def _connected(self) -> socket.socket:
         if self._server.tcp:

@@ -1,0 +1,189 @@
+"""The audit of the engine: what the appliance does by itself, and what becomes of lines that wait."""
+
+import asyncio
+import os
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from tests.integration.engine.appliance import Appliance, hardware
+from tests.integration.engine.held import COMMAND, Hub, hold
+from tinkbox.engine.audit import audit as audits
+from tinkbox.engine.audit.audit import Audit
+from tinkbox.engine.audit.head import HEAD, HeadFile
+from tinkbox.engine.shells.shells import Shells
+from tinkbox.engine.workflows.retention import Retainer
+from tinkbox.model.audit import Act, Kind, Listing
+from tinkbox.model.errors import NotFound, Unavailable
+from tinkbox.model.retention import Retention
+from tinkbox.model.shells import Mode, ShellEnd
+from tinkbox.store.database import Store
+
+ACT = Act(kind=Kind.ASKED, who="anna", how="token", source="192.0.2.1", what="POST /v1/hardware")
+
+
+async def lines(audit: Audit) -> list[dict[str, object]]:
+    return [each.document() for each in await audit.after(0, 1000)]
+
+
+def audit_in(box: Appliance, folder: Path, kept: timedelta | None = None) -> Audit:
+    return Audit(box.store, box.wakeups, box.clock, box.clock.steady, HeadFile(folder), kept)
+
+
+async def test_workflow_that_is_deleted_for_its_age_is_a_line_of_the_same_transaction(box: Appliance) -> None:
+    worker = await box.machine(1)
+    made = await box.workflow()
+    await box.finish(worker)
+    box.clock.forward(86_400 * 100)
+    keeps = Retention(newest=1)
+    await box.workflow()
+    retainer = Retainer(
+        box.store, box.wakeups, box.machines, box.clock, replace(keeps, newest=0), box.shells.forget_recordings,
+        lambda: 2**40, audit=box.audit,
+    )  # fmt: skip
+    await retainer.look()
+    (line,) = await lines(box.audit)
+    assert (line["kind"], line["who"], line["what"], line["object"]) == ("own", "tinkbox", "workflow deleted", made)
+    assert str(line["why"]).startswith("over since before 2026-")
+
+
+async def test_many_who_change_something_at_once_make_one_chain(box: Appliance) -> None:
+    async def change() -> None:
+        await box.audit.end(ACT, await box.audit.begin(ACT))
+
+    async with asyncio.TaskGroup() as group:
+        for _ in range(50):
+            group.create_task(change())
+    verdict = await box.audit.verify()
+    assert (verdict.lines, verdict.problem) == (100, "")
+    asked = {each["number"] for each in await lines(box.audit) if each["kind"] == "asked"}
+    assert asked == {each["asked"] for each in await lines(box.audit) if each["kind"] == "done"}
+
+
+async def test_lines_that_wait_for_room_are_bounded_and_those_that_are_lost_are_told(
+    box: Appliance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(audits, "MOST_KEPT", 3)
+    written = Store.write
+
+    async def write(self: Store, use_case: object) -> None:
+        raise Unavailable("the disk is full")
+
+    monkeypatch.setattr(Store, "write", write)
+    for _ in range(5):
+        await box.audit.begin(ACT, frees_room=True)
+    with pytest.raises(Unavailable, match="nothing was done, for the audit cannot record it: the disk is full"):
+        await box.audit.begin(ACT)
+    monkeypatch.setattr(Store, "write", written)
+    await box.audit.save()
+    found = await lines(box.audit)
+    assert [each["kind"] for each in found] == ["asked"] * 3 + ["own"]
+    assert found[-1]["why"] == "2 lines were not recorded, for the disk took no writes"
+
+
+async def test_database_that_was_put_back_is_noticed_by_the_head(box: Appliance, tmp_path: Path) -> None:
+    audit = audit_in(box, tmp_path)
+    assert await audit.load() == []
+    await audit.begin(ACT)
+    await audit.save()
+    assert (await audit.verify()).problem == ""
+    head = tmp_path / HEAD
+    ahead = head.read_bytes()
+    later = HeadFile(tmp_path)
+    later.write(replace(later.read()[0], number=9))  # type: ignore[type-var]
+    verdict = await audit.verify()
+    assert (verdict.wrong, verdict.problem) == (2, "lines 2 to 9 are missing: the head names line 9")
+    head.write_bytes(ahead)
+    assert (await audit.verify()).problem == ""
+    head.unlink()
+    assert "is missing" in (await audit.verify()).problem
+    (told,) = await audit.load()
+    assert "audit.head is missing" in told
+    assert (await audit.verify()).wrong == 2, "and stays noticed"
+
+
+async def test_line_of_the_heads_number_that_is_another_one_is_noticed(box: Appliance, tmp_path: Path) -> None:
+    audit = audit_in(box, tmp_path)
+    await audit.load()
+    await audit.begin(ACT)
+    await audit.save()
+    file = HeadFile(tmp_path)
+    file.write(replace(file.read()[0], digest="0" * 64))  # type: ignore[type-var]
+    assert (await audit.verify()).wrong == 1
+
+
+async def test_cut_goes_on_where_the_appliance_ended_in_its_middle(
+    box: Appliance, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    audit = audit_in(box, tmp_path, timedelta(days=10))
+    await audit.load()
+    for _ in range(10):
+        await audit.begin(ACT)
+    box.clock.forward(86_400 * 20)
+    await audit.begin(ACT)
+    monkeypatch.setattr(audits, "AT_ONCE", 3)
+    monkeypatch.setattr(audits, "PAUSE", 0.0)
+    cut = Store.write
+    pieces = 0
+
+    async def write(self: Store, use_case: object) -> object:
+        nonlocal pieces
+        pieces += 1
+        if pieces > 3:
+            raise Unavailable("it ends")
+        return await cut(self, use_case)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Store, "write", write)
+    with pytest.raises(Unavailable):
+        await audit.delete_old()
+    monkeypatch.setattr(Store, "write", cut)
+    assert [each["number"] for each in await lines(audit)] == [*range(4, 13)]
+    await audit.save()
+    assert (await audit.verify()).problem == ""
+    assert await audit.delete_old() == 7
+    verdict = await audit.verify()
+    assert (verdict.first, verdict.last, verdict.problem) == (11, 12, "")
+
+
+async def test_recordings_of_an_age_of_their_own_outlive_their_workflow_and_go_then(
+    box: Appliance, tmp_path: Path
+) -> None:
+    offer = await hold(box, await box.machine(1))
+    hub = Hub(box, tmp_path)
+    made = Shells(
+        box.store, box.wakeups, box.clock, hub.shells._new_id, hub.shells._tickets._new_token, tmp_path / "recordings",
+        box.breakpoints.touch, kept=timedelta(days=365), audit=box.audit,
+    )  # fmt: skip
+    hub.shells = made
+    opened = await made.open(offer.workflow_id, COMMAND, "anna")
+    async with made.attached(opened.id, opened.ticket, Mode.DRIVE):
+        session = (await made.listed(offer.workflow_id))[0].session
+        await made.over(session, ShellEnd(0, "", ""))
+    ended = (await lines(box.audit))[-1]
+    assert (ended["what"], ended["object"]) == ("shell ended", opened.id)
+    (recording,) = (tmp_path / "recordings").glob("*/*.cast")
+    await box.workflows.cancel(offer.workflow_id, "anna", force=True)
+    await made.forget_recordings()
+    assert recording.exists()
+    with await made.recording(opened.id[:8]) as file:
+        assert file.read()
+    now = box.clock().timestamp()
+    os.utime(recording, (now, now))
+    await made.forget_old_recordings()
+    assert recording.exists()
+    box.clock.forward(86_400 * 366)
+    await made.forget_old_recordings()
+    assert not recording.parent.exists()
+    assert (await lines(box.audit))[-1]["what"] == "recording deleted"
+    with pytest.raises(NotFound):
+        await made.recording("nothing")
+    await hub.stop()
+
+
+async def test_listing_is_of_what_is_asked_for(box: Appliance) -> None:
+    await box.audit.begin(ACT)
+    await box.audit.begin(replace(ACT, who="bert", object=str(hardware(1)["id"])))
+    found, total = await box.audit.listed(Listing(object="0001"))
+    assert ([each.number for each in found], total) == ([2], 1)

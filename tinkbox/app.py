@@ -65,6 +65,7 @@ from tinkbox.door.paths import add_routes
 from tinkbox.door.pressure import Pressure
 from tinkbox.door.problems import refusals_become_problems
 from tinkbox.door.proven_hosts import ProvenHosts
+from tinkbox.engine.audit.head import KEY as AUDIT_KEY
 from tinkbox.engine.templates.rendering_process import render_confined
 from tinkbox.freed_memory import give_back_freed_memory
 from tinkbox.host_users import group_name, group_number, may_give_to, user_name
@@ -243,6 +244,11 @@ async def _run(
         aclosing(_Doors(settings, appliance, certificates.server_context())) as doors,
     ):
         await doors.open(sockets.operator_local, SOCKET_CONNECTIONS, appliance.operator_routes(), [record_changes], in_need=True)
+    people, pulls, proven = appliance.people, appliance.image_routes(), ProvenHosts(time.monotonic)
+    async with appliance.docker, appliance.proxy as proxy, aclosing(_Doors(settings, appliance)) as doors:
+        await doors.open(
+            sockets.operator_local, SOCKET_CONNECTIONS, appliance.operator_routes(), [record_changes], in_need=True
+        )
         await doors.open(
             sockets.operator,
             OPERATOR_CONNECTIONS,
@@ -355,7 +361,9 @@ class _Doors:
         `in_need` is as in `Admission`.  `encrypted_at` is the URL of a door that speaks HTTPS alone.
         """
         # Uploads are streamed and bounded where they are read, so aiohttp's own limit is off.
-        application = web.Application(middlewares=[watch_heads, refusals_become_problems, refused_attempts, *guards], client_max_size=0)
+        application = web.Application(
+            middlewares=[watch_heads, refusals_become_problems, refused_attempts, *guards], client_max_size=0
+        )
         add_routes(application, routes)
         keep_audit(application, self._audit)
         end_with_door(application)
@@ -707,6 +715,7 @@ async def check(settings: Settings, say: Say, file: Path, *, draft: bool = False
             partial(refuse_emptied_store, settings.data), partial(examine_store, settings.data / STORE),
             partial(examine_tokens, settings.data, settings.operator.people),
             partial(stored_secret, settings.data / BOOT_KEY), partial(_examine_osie, settings.data, named, file, needed=not osie_follows),
+            partial(stored_secret, settings.data / AUDIT_KEY),
             partial(told_systems, settings), partial(examine_issuer, settings),
         ):  # fmt: skip
             with _noting(wrong):

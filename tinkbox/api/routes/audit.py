@@ -28,6 +28,7 @@ from tinkbox.model.text import quoted
 from tinkbox.wire.list_total import HEADER
 
 AT_ONCE: Final = 200
+MOST_LISTED: Final = 10_000  # lines of one answer; an export has all
 JSON_LINES: Final = "application/jsonl"
 
 
@@ -101,7 +102,7 @@ def routes(audit: Audit, deliveries: Callable[[], Sequence[Delivery]], followers
         sort_by(FIELDS),
     )
     async def show_list(request: web.Request) -> Json[list[LineDocument]]:
-        """Lines of the audit, the newest first; `object` and `what` are parts of what they tell."""
+        """Lines of the audit, the newest first and 10,000 at most; `object` and `what` are parts of what they tell."""
         query = Query(request)
         wanted = Listing(
             who=query.text("who"),
@@ -109,7 +110,7 @@ def routes(audit: Audit, deliveries: Callable[[], Sequence[Delivery]], followers
             what=query.text("what"),
             since=query.since(audit.now()),
             order=query.order(Order("number", descending=True)),
-            limit=query.limit(),
+            limit=min(query.limit() or MOST_LISTED, MOST_LISTED),
             every=says_yes(request, "every"),
         )
         found, total = await audit.listed(wanted)

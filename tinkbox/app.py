@@ -243,9 +243,6 @@ async def _run(
         appliance.proxy as proxy,
         aclosing(_Doors(settings, appliance, certificates.server_context())) as doors,
     ):
-        await doors.open(sockets.operator_local, SOCKET_CONNECTIONS, appliance.operator_routes(), [record_changes], in_need=True)
-    people, pulls, proven = appliance.people, appliance.image_routes(), ProvenHosts(time.monotonic)
-    async with appliance.docker, appliance.proxy as proxy, aclosing(_Doors(settings, appliance)) as doors:
         await doors.open(
             sockets.operator_local, SOCKET_CONNECTIONS, appliance.operator_routes(), [record_changes], in_need=True
         )
@@ -714,8 +711,8 @@ async def check(settings: Settings, say: Say, file: Path, *, draft: bool = False
             partial(refuse_other_file_systems, settings.data / REGISTRY),
             partial(refuse_emptied_store, settings.data), partial(examine_store, settings.data / STORE),
             partial(examine_tokens, settings.data, settings.operator.people),
-            partial(stored_secret, settings.data / BOOT_KEY), partial(_examine_osie, settings.data, named, file, needed=not osie_follows),
-            partial(stored_secret, settings.data / AUDIT_KEY),
+            partial(stored_secret, settings.data / BOOT_KEY), partial(stored_secret, settings.data / AUDIT_KEY),
+            partial(_examine_osie, settings.data, named, file, needed=not osie_follows),
             partial(told_systems, settings), partial(examine_issuer, settings),
         ):  # fmt: skip
             with _noting(wrong):

@@ -15,6 +15,7 @@ from tinkbox.wire.refusal_statuses import STATUS
 
 _AUDIT: Final = web.AppKey("audit", Audit)
 _WHO: Final = web.RequestKey("who asks", tuple)
+_RECORDED: Final = web.RequestKey("recorded", bool)
 _WELL: Final = 200
 # Parts of paths that let their bearer in.
 _SECRET: Final = ("token", "ticket", "rest")
@@ -59,6 +60,7 @@ async def recorded(
         yield record
         return
     act = Act(kind=Kind.ASKED, who=who, how=how, source=request.remote or "", what=what, object=named)
+    request[_RECORDED] = True
     asked = await audit.begin(act, frees_room=frees_room)
     try:
         yield record
@@ -80,8 +82,9 @@ async def recorded(
 
 
 def refused(request: web.Request, refusal: Refusal) -> None:
-    """Record that a request was refused to who asked."""
-    if (audit := audit_of(request)) is None:
+    """Record that a request was refused to who asked, unless it has lines of its own."""
+    audit = audit_of(request)
+    if audit is None or _RECORDED in request:
         return
     who, how = request.get(_WHO, ("", ""))
     audit.refuse(

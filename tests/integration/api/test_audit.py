@@ -169,6 +169,30 @@ async def test_applied_files_are_told_by_what_they_changed(door: Door) -> None:
     assert changed["after"] == digest_of({"document": other, "labels": {}})
 
 
+async def test_token_is_told_by_a_digest_that_has_nothing_of_its_text(door: Door) -> None:
+    made = await door.done("POST", "/v1/tokens", {"name": "bert", "rights": ["look"]})
+    (created,) = (await lines(door))[-1]["changed"]
+    await door.done("DELETE", "/v1/tokens/bert")
+    (revoked,) = (await lines(door))[-1]["changed"]
+    names = ("id", "name", "rights", "means", "scope", "created_at", "expires_at", "by")
+    assert created == {
+        "kind": "token", "key": made["id"], "before": "", "after": digest_of({each: made[each] for each in names}),
+    }  # fmt: skip
+    assert (revoked["before"], revoked["after"]) == (created["after"], "")
+    assert made["token"] not in json.dumps(await lines(door))
+
+
+async def test_who_asks_beyond_a_scope_is_told_once(door: Door) -> None:
+    await door.box.machine(1)
+    async with (
+        aiohttp.ClientSession(headers={"Authorization": "Bearer rack-token"}) as session,
+        session.patch(f"{door.url}/v1/hardware/machine-1/labels", json={"set": {"rack": "r1"}}) as response,
+    ):
+        assert response.status == 404
+        assert [each["status"] for each in await lines(door, "")] == [404]
+    assert await refused(door) == []
+
+
 async def test_deleting_a_workflow_deletes_none_of_its_lines(door: Door) -> None:
     await door.box.machine(1)
     made = await door.box.workflow()

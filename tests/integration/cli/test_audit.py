@@ -144,10 +144,10 @@ async def test_wrong_tokens_of_both_doors_are_told_within_a_moment(configuration
     with serving(configuration):
         async with ClientSession() as http:
             headers = {"Authorization": "Bearer wrong"}
-            operator = f"http://127.0.0.1:{configuration.operator_port}/v1/hardware"
+            operator = f"https://127.0.0.1:{configuration.operator_port}/v1/hardware"
             registry = f"http://127.0.0.1:{configuration.http_port}/v2/tools/manifests/v1"
             for _ in range(3):
-                async with http.delete(operator, headers=headers) as response:
+                async with http.delete(operator, headers=headers, ssl=False) as response:
                     assert response.status == 401
             async with http.put(registry, headers=headers, data=b"{}") as response:
                 assert response.status == 401

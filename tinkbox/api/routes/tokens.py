@@ -6,6 +6,7 @@ from aiohttp import web
 
 from tinkbox.api.access import caller, needing
 from tinkbox.api.answers import Json, answered
+from tinkbox.api.auditing import changed
 from tinkbox.api.changes import log_change
 from tinkbox.api.json_values import NamedIdentity, Time, time
 from tinkbox.api.listing import listed
@@ -69,6 +70,7 @@ def routes(tokens: Tokens) -> list[web.RouteDef]:
             by=by,
         )
         log_change(request, "token created", made.name)
+        changed(request, "token", made.id, "", _said(made))
         return answered({**token_document(made, expired=False), "token": shown}, status=201)
 
     async def revoke(request: web.Request) -> Json[RevokedToken]:
@@ -76,6 +78,8 @@ def routes(tokens: Tokens) -> list[web.RouteDef]:
         name = key_of(request)
         ended = await tokens.revoke(name)
         log_change(request, "token revoked", name)
+        for each in ended:
+            changed(request, "token", each.id, _said(each), "")
         return answered({"name": name, "revoked": len(ended)})
 
     return needing(
@@ -84,6 +88,12 @@ def routes(tokens: Tokens) -> list[web.RouteDef]:
         web.post("/v1/tokens", create),
         web.delete("/v1/tokens/{key}", revoke),
     )
+
+
+def _said(token: Token) -> dict[str, object]:
+    """What a token lets its bearer do, as the audit has its digest; nothing of its text is in it."""
+    told = token_document(token, expired=False)
+    return {name: value for name, value in told.items() if name not in ("expired", "used_at")}
 
 
 def token_document(token: Token, *, expired: bool) -> TokenDocument:

@@ -3,8 +3,10 @@
 import asyncio
 import io
 import json
+import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
+from datetime import UTC, datetime
 from types import TracebackType
 from typing import Self
 
@@ -12,6 +14,7 @@ import aiohttp
 
 from tinkbox.client.refusals import raise_refusal
 from tinkbox.client.shell import ShellConnection, shell_connection
+from tinkbox.client.trust import trusting, untrusted
 from tinkbox.model.disks.disks import Refused
 from tinkbox.model.errors import Denied, Forbidden, Invalid, NotFound, Unavailable
 from tinkbox.wire.messages import breakpoints as holds
@@ -41,6 +44,8 @@ from tinkbox.wire.messages.worker import (
 from tinkbox.wire.polling import POLL_TIMEOUT_SECONDS
 
 REQUEST_SECONDS = 60.0
+# A connection that ends in the middle, as when the appliance is restarted, says nothing of who was at its other end.
+_ENDED = (ssl.SSLEOFError, ssl.SSLZeroReturnError, ssl.SSLSyscallError)
 
 
 class SessionOver(Exception):
@@ -60,6 +65,9 @@ Prove = Callable[[Opening, Challenge], Awaitable[Opening]]
 class NodeDoor:
     """An async context manager; every method raises Unavailable when the appliance does not answer.
 
+    Where the credential has an authority, that is Untrusted while something else answers (`client.trust`), and nothing is
+    said to it; entering raises Invalid when the authority is no certificate.
+
     The credential's boot ticket is exchanged for the session that `opening` wants before anything else is asked, and again
     whenever the appliance does not know that session: its store may have been put back to an earlier day.  Where that asks
     for a proof of the TPM, `prove` gives the opening with it.  Every method raises SessionOver when the session is
@@ -69,6 +77,7 @@ class NodeDoor:
     def __init__(self, credential: Credential, opening: Opening, prove: Prove = _unproven) -> None:
         self._base = credential.server
         self._ticket = credential.token
+        self._authority = credential.authority
         self._opening = opening
         self._prove = prove
         self._entering = asyncio.Lock()
@@ -76,13 +85,19 @@ class NodeDoor:
 
     async def __aenter__(self) -> Self:
         headers = {"Authorization": f"Bearer {self._opening.secret}", INSTANCE: self._opening.instance}
-        self._session = aiohttp.ClientSession(headers=headers)
+        # Without an authority of the appliance's, nobody's is good enough: a credential with none has a plain URL.
+        trusted = trusting(self._authority) if self._authority else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        self._session = aiohttp.ClientSession(headers=headers, connector=aiohttp.TCPConnector(ssl=trusted))
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self._session.close()
+
+    async def greet(self) -> None:
+        """Find out whether the appliance answers, and is who it should be; no boot ticket is exchanged for that."""
+        await self._request("GET", "/worker/time", None, REQUEST_SECONDS)
 
     async def next(self, hello: Hello) -> Offer | None:
         """Wait for work; None when there is none yet."""
@@ -260,13 +275,16 @@ class NodeDoor:
                 raise_refusal(response.status, response.reason or "", answer)
                 return answer, response.headers
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
+            if (refused := _tls_error(error)) is not None:
+                raise untrusted(self._base, refused, datetime.now(UTC)) from None
             why = str(error) or type(error).__name__
-            raise Unavailable(f"the appliance at {self._base} does not answer: {why}{_by_http(self._base)}") from None
+            raise Unavailable(f"the appliance at {self._base} does not answer: {why}") from None
 
 
-def _by_http(server: str) -> str:
-    """What to type where a node door is asked by https, which it does not speak, as a sentence; else nothing."""
-    scheme, colon, rest = server.partition(":")
-    if scheme.lower() != "https":
-        return ""
-    return f". The node door speaks http, not https: start this worker with `--server http{colon}{rest}`"
+def _tls_error(error: BaseException) -> ssl.SSLError | None:
+    """The failure of TLS that a failure of aiohttp is about, if it is one."""
+    if isinstance(error, aiohttp.ClientConnectorCertificateError):
+        error = error.certificate_error
+    elif isinstance(error, aiohttp.ClientConnectorError):
+        error = error.os_error
+    return error if isinstance(error, ssl.SSLError) and not isinstance(error, _ENDED) else None

@@ -15,6 +15,7 @@ from typing import NoReturn, Protocol
 
 from tinkbox import __version__
 from tinkbox.client.node import NodeDoor, SessionOver
+from tinkbox.client.trust import Untrusted
 from tinkbox.hosting import Place
 from tinkbox.hosting.host import ServiceHost
 from tinkbox.model.errors import Conflict, Denied, Invalid, NotFound, Refusal, TooLarge, Unavailable
@@ -38,7 +39,7 @@ from tinkbox.worker.files.failure_files import Words
 from tinkbox.worker.files.session_file import name_of, only_worker
 from tinkbox.worker.files.toolbox import install
 from tinkbox.worker.files.worker_folder import LAYOUT, WorkerFolder
-from tinkbox.worker.host.addresses import own_address, refuse_no_url
+from tinkbox.worker.host.addresses import own_address, refuse_no_url, refuse_other_way
 from tinkbox.worker.host.chosen_disk import find_disk
 from tinkbox.worker.host.disks import look
 from tinkbox.worker.host.engine_room import little_room
@@ -54,6 +55,7 @@ CREDENTIAL = Path("/etc/tinkbox/worker.json")
 DOCKER = "unix:///var/run/docker.sock"
 BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 SESSION_OVER = 3  # the exit status; /osie/worker asks for a new credential then
+UNTRUSTED = 4  # the exit status; /osie/worker tells that, and starts the worker again
 _LONGEST_WHY = 500
 _log = logging.getLogger(__name__)
 
@@ -81,14 +83,16 @@ def work(
 
     In the OSIE everything comes from what the appliance served at boot.  With a credential for discovery the machine first
     waits to be accepted.  Without `debug` the machine takes no
-    breakpoint and serves no shell.  Returns SESSION_OVER when another worker is this machine's.  Raises NotFound or Invalid
-    when there is no usable credential or the URL names no host, Unavailable when `data` is another user's, another worker's or a copy.
+    breakpoint and serves no shell.  Returns SESSION_OVER when another worker is this machine's, and UNTRUSTED when what
+    answers in the appliance's place cannot prove that it is the credential's appliance.  Raises NotFound or Invalid
+    when there is no usable credential, or the URL names no host or does not go with it, Unavailable when `data` is another user's, another worker's or a copy.
     """
     identity = read_credential(credential or CREDENTIAL)
     make_private(data, LAYOUT)
     if server:
         identity = replace(identity, server=server.rstrip("/"))
     refuse_no_url(identity.server)
+    refuse_other_way(identity)
     with only_worker(data):
         folder = WorkerFolder(data)
         with leaving_no_mounts(folder.words):
@@ -147,6 +151,9 @@ async def _work(credential: Credential, docker: str, folder: WorkerFolder, *, pr
         _log.warning("the TPM is not shown: %s", opening.no_tpm, extra={"action": "tpm.unusable"})
     if debug:
         install(folder.tools)
+    if credential.authority and (refused := await _refused(credential, opening)):
+        _log.error("%s. This worker ends", refused, extra={"action": "worker.untrusted"})
+        return UNTRUSTED
     status = 0
     try:
         if credential.discovery:
@@ -163,6 +170,23 @@ async def _work(credential: Credential, docker: str, folder: WorkerFolder, *, pr
             _log.error("%s. This worker ends", _why(over), extra={"action": "worker.session-over"})
             status = SESSION_OVER
     return status
+
+
+async def _refused(credential: Credential, opening: Opening) -> str:
+    """Why what answers is not the appliance, before anything is said to it; empty: it is, or it will be once it answers.
+
+    Later on a worker asks again and again instead: it may have an action to look after.
+    """
+
+    async def ask() -> str:
+        try:
+            await door.greet()
+        except Untrusted as error:
+            return str(error)
+        return ""
+
+    async with NodeDoor(credential, opening) as door:
+        return await patiently(ask, Unavailable)
 
 
 def _why(over: BaseExceptionGroup[SessionOver]) -> str:
@@ -192,7 +216,7 @@ async def _serve_machine(
             host=credential.worker,
             folder=folder.services,
             registry=credential.registry,
-            server=credential.server,
+            server=credential.url_for_others,
             privileged=privileged,
             # The network of a service is the machine's, so this is where it is reached.
             address=await patiently(partial(own_address, credential.server), Unavailable),

@@ -301,20 +301,6 @@ async def test_the_answer_about_disks_comes_back() -> None:
         assert attempts.told == [("may_wipe", "w", "attempt-1", looked)]
 
 
-async def test_a_node_door_that_is_asked_by_https_is_told_with_the_url_to_type() -> None:
-    async with TestServer(web.Application()) as server:
-        url = str(server.make_url("")).rstrip("/")
-        for address in (url, url.rpartition(":")[0] + ":1"):  # one that speaks HTTP, and one where nothing listens
-            wrong = address.replace("http:", "https:")
-            async with door_of(Credential(server=wrong, registry="r", worker="w", token="secret")) as door:
-                with pytest.raises(Unavailable) as refused:
-                    await door.next(Hello(boot_id="b"))
-            assert str(refused.value).startswith(f"the appliance at {wrong} does not answer: ")
-            assert str(refused.value).endswith(
-                f". The node door speaks http, not https: start this worker with `--server {address}`"
-            )
-
-
 async def test_no_work_is_none() -> None:
     async with door_to(FakeAttempts(offered=None)) as door:
         assert await door.next(Hello(boot_id="b")) is None

@@ -21,7 +21,7 @@ the answer was lost; with {} the worker asks there, and waits.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypedDict
 
 from tinkbox.model.actions.action import Action, Until
@@ -45,7 +45,18 @@ MAX_POSITION = 2**62
 MAX_OUTPUT_CHUNK = 256 * 1024
 # What the first release did not know is said only where it says something: the rest is as that release said it.
 ABSENT_WHEN_EMPTY = frozenset(
-    {"next", "no_data", "seen", "networks", "store", "position", "metadata", "appliance_only"}
+    {
+        "next",
+        "no_data",
+        "seen",
+        "networks",
+        "store",
+        "position",
+        "metadata",
+        "appliance_only",
+        "authority",
+        "http_server",
+    }
 )
 # What the appliance says where a disk may not be wiped, and the worker reports.
 _PASSED_ON = Reason.DISK_NOT_EMPTY
@@ -59,6 +70,10 @@ class Credential:
     images without a registry host are pulled from.  With one for `discovery` a machine that nobody knows can do
     nothing but tell what it is and wait to be accepted (`wire.messages.inventory`); `worker` is its MAC then.  `token` is
     a boot ticket.
+
+    With an `authority`, certificates in PEM (RFC 7468), `server` and `registry` are asked over TLS, and only who has a
+    certificate of that authority is believed to be them.  `http_server` is then the node door's URL without TLS, for what
+    knows of no authority.  Without one, as from an appliance of an earlier release, all is plain HTTP.
     """
 
     server: str
@@ -66,6 +81,35 @@ class Credential:
     worker: str
     token: str
     discovery: bool = False
+    authority: str = ""
+    http_server: str = ""
+
+    @property
+    def url_for_others(self) -> str:
+        """The node door's URL for what trusts no authority of ours: actions of other people, installed systems."""
+        return self.http_server or self.server
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TlsDoor:
+    """The node door over TLS, as the machines of one network reach it.
+
+    `server` is its URL, `registry` HOST[:PORT] as image names carry it, `authority` what its certificate is issued by, in PEM.
+    """
+
+    server: str
+    registry: str
+    authority: str
+
+    def credential(self, plain: Credential) -> Credential:
+        """The same credential for this door."""
+        return replace(
+            plain,
+            server=self.server,
+            registry=self.registry,
+            authority=self.authority,
+            http_server=plain.url_for_others,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -166,7 +210,7 @@ def encode(message: Credential | Hello | Offer | Pulled | Leaving | Report) -> s
         return write(_without_empty({**fields_of(message), "action": action_document(message.action)}))
     if isinstance(message, Report):
         return write(_without_empty({**fields_of(message), "disks": disk_documents(message.disks)}))
-    return write(_without_empty(fields_of(message)) if isinstance(message, Hello) else message)
+    return write(_without_empty(fields_of(message)) if isinstance(message, Hello | Credential) else message)
 
 
 def _without_empty(fields: dict[str, Any]) -> dict[str, Any]:
@@ -182,6 +226,8 @@ def decode_credential(content: str | bytes) -> Credential:
         worker=text(entry, "worker"),
         token=text(entry, "token"),
         discovery=flag(entry, "discovery"),
+        authority=text(entry, "authority", ""),
+        http_server=text(entry, "http_server", ""),
     )
 
 

@@ -26,6 +26,7 @@ from tinkbox.worker.host.addresses import addressed
 from tinkbox.worker.machine import Machine
 
 ACTION = "action"  # the role of the action's own container; those of hooks are on-timeout and on-failure
+CA = f"{TARGET}/ca.crt"  # what an action may trust the appliance by
 _SESSION = "tinkbox.session"
 _log = logging.getLogger(__name__)
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
@@ -144,14 +145,19 @@ class Containers:
             "TINKBOX_WORKFLOW": self._offer.workflow_id,
             "TINKBOX_ACTION": action.spec.name,
             "TINKBOX_ATTEMPT": attempt,
-            "TINKBOX_SERVER": self._credential.server,
+            "TINKBOX_SERVER": self._credential.url_for_others,
         }
+        trusted = {}
+        if self._credential.authority:
+            with _local_faults():
+                trusted = {CA: self._folder.authority(self._credential.authority)}
+            own |= {"TINKBOX_HTTPS_SERVER": self._credential.server, "TINKBOX_CA": CA}
         network = action.spec.network or MACHINE
         disk = await self.choose_disk()
         chosen = {"DEST_DISK": disk} if disk else {}
         own |= {"TINKBOX_DISK": disk} if disk else {}
         if self._offer.metadata:
-            own["TINKBOX_METADATA"] = f"{self._credential.server}{self._offer.metadata}"
+            own["TINKBOX_METADATA"] = f"{self._credential.url_for_others}{self._offer.metadata}"
         changed = (self._offer.override if role == ACTION else None) or Override()
         return ContainerSpec(
             image=self.image.name,
@@ -160,7 +166,8 @@ class Containers:
             command=() if changed.command else command,
             environment={**chosen, **action.spec.environment, **changed.environment, **own},
             binds=action.spec.volumes,
-            mounts={DATA_FOLDER: await self._data_folder(), **words},
+            mounts={DATA_FOLDER: await self._data_folder(), **words, **trusted},
+            read_only=frozenset(trusted),
             pid=action.spec.pid,
             network=network,
             privileged=self._privileged,
@@ -185,7 +192,7 @@ class Containers:
             entrypoint=(ENTRYPOINT,),
             command=(),
             mounts={**spec.mounts, **own},
-            read_only=frozenset(own) - {RUN},
+            read_only=spec.read_only | (frozenset(own) - {RUN}),
         )
 
     async def halted(self, role: str, grace: int) -> Container | None:

@@ -14,7 +14,7 @@ from tinkbox.worker.files.session_file import SessionFile
 LAYOUT = Layout(
     private=("attempts", "services", "session.*", "journal.*", "lock"),
     files=("session.*", "journal.*", "lock"),
-    shared=("workflow", "words", "tools", "holds", "reboot", "services/*/workflow"),
+    shared=("workflow", "words", "tools", "holds", "reboot", "ca.crt", "services/*/workflow"),
 )
 
 
@@ -22,7 +22,7 @@ class WorkerFolder:
     """The worker's `--data` folder.
 
     `data` of workflows, `words` of actions, `notes` on attempts, the `journal` of them, the secret of the `session`, `tools` for
-    containers, what `services` write.
+    containers, what `services` write, the `authority` that the appliance is trusted by.
     `dev` is the machine's own /dev, which actions may share.
     """
 
@@ -39,6 +39,16 @@ class WorkerFolder:
     def helper(self, attempt: str) -> HelperFiles:
         """The files by which the worker speaks with an attempt's helper."""
         return HelperFiles(self._root / "holds", attempt)
+
+    def authority(self, pem: str) -> str:
+        """The file with these certificates, for containers; made where it is not there.  Raises OSError."""
+        path = self._root / "ca.crt"
+        if not path.exists() or path.read_text() != pem:
+            made = path.with_name("ca.crt.new")
+            made.write_text(pem)
+            made.chmod(0o644)
+            made.replace(path)
+        return str(path)
 
     @property
     def reboot_wanted(self) -> bool:

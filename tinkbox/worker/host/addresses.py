@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 
 from tinkbox.model.errors import Invalid, Unavailable
 from tinkbox.model.text import quoted
+from tinkbox.wire.messages.worker import Credential
 
 _HTTP = 80
 _SCHEMES = ("http", "https")
@@ -21,6 +22,21 @@ def refuse_no_url(server: str) -> None:
         is_url = False
     if not is_url:
         raise Invalid(f"{quoted(server)} is no URL of an appliance: write it as http://HOST:PORT")
+
+
+def refuse_other_way(credential: Credential) -> None:
+    """Raise Invalid where the node door's URL and what the credential trusts do not go together.
+
+    A credential with an authority is for HTTPS, and nothing takes it back to plain HTTP by itself.
+    """
+    is_https, server = urlsplit(credential.server).scheme == "https", quoted(credential.server)
+    if credential.authority and not is_https:
+        raise Invalid(f"this credential is for HTTPS, not for {server}: leave `--server` out, or name an https:// URL")
+    if is_https and not credential.authority:
+        raise Invalid(
+            f"nothing says by which authority to trust {server}: make a credential with `tinkbox hardware credential MAC` on "
+            "an appliance that speaks HTTPS to machines, or name an http:// URL"
+        )
 
 
 async def addressed(hosts: Mapping[str, str], server: str) -> dict[str, str]:

@@ -53,6 +53,18 @@ def test_what_is_encoded_decodes_to_the_same() -> None:
     assert worker.decode_report(worker.encode(REPORT)) == REPORT
 
 
+def test_a_credential_for_tls_keeps_the_plain_url_for_what_trusts_no_authority() -> None:
+    plain = worker.Credential(server="http://172.30.0.1", registry="172.30.0.1", worker="w", token="t")
+    assert "authority" not in worker.encode(plain), "what an earlier release said is said the same"
+    door = worker.TlsDoor(server="https://172.30.0.1:8443", registry="172.30.0.1:8443", authority="-----BEGIN\n")
+    secured = door.credential(plain)
+    assert (secured.server, secured.registry, secured.authority) == (door.server, door.registry, door.authority)
+    assert (secured.worker, secured.token, secured.url_for_others) == ("w", "t", "http://172.30.0.1")
+    assert worker.decode_credential(worker.encode(secured)) == secured
+    assert door.credential(secured) == secured
+    assert plain.url_for_others == plain.server
+
+
 def test_what_breakpoints_and_services_add_travels_with_the_rest_and_is_not_there_by_itself() -> None:
     hello = worker.Hello(boot_id="b", debug=False)
     assert worker.decode_hello(worker.encode(hello)) == hello

@@ -4,7 +4,18 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.worker.actions import ACTION, HELPED, IMAGE, OFFER, REGISTRY, bound, machine, tells, with_spec
+from tests.unit.worker.actions import (
+    ACTION,
+    CREDENTIAL,
+    HELPED,
+    IMAGE,
+    OFFER,
+    REGISTRY,
+    bound,
+    machine,
+    tells,
+    with_spec,
+)
 from tests.unit.worker.fakes import AWAY, FakeDoor, FakeRuntime, Faults, Killed
 from tests.unit.worker.programs import Program
 from tinkbox.model.breakpoint import Armed
@@ -54,6 +65,25 @@ async def test_an_action_runs_as_its_template_says(tmp_path: Path) -> None:
         "TINKBOX_ATTEMPT": "a1",
         "TINKBOX_SERVER": f"http://{REGISTRY}",
     }
+
+
+async def test_an_action_can_ask_the_appliance_over_tls_by_the_authority_of_the_credential(tmp_path: Path) -> None:
+    secured = replace(
+        CREDENTIAL, server="https://box:8443", registry=REGISTRY, authority="PEM\n", http_server=f"http://{REGISTRY}"
+    )
+    runtime = FakeRuntime({IMAGE: Program()})
+    where = replace(machine(runtime, FakeDoor(), tmp_path), credential=secured)
+    await AttemptRun(where, replace(OFFER, metadata="/metadata/T")).outcome()
+    (spec,) = [each.spec for each in runtime.ever]
+    told = {name: value for name, value in spec.environment.items() if name.startswith("TINKBOX_")}
+    assert told["TINKBOX_HTTPS_SERVER"] == "https://box:8443"
+    # What other people wrote, and what is installed, knows of no authority.
+    assert told["TINKBOX_SERVER"] == f"http://{REGISTRY}"
+    assert told["TINKBOX_METADATA"] == f"http://{REGISTRY}/metadata/T"
+    ca = told["TINKBOX_CA"]
+    assert bound(spec, ca).read_text() == "PEM\n"
+    assert bound(spec, ca).stat().st_mode & 0o777 == 0o644, "an action may be any user"
+    assert ca in spec.read_only
 
 
 async def test_an_action_is_told_where_its_systems_metadata_is(tmp_path: Path) -> None:

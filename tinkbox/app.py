@@ -583,6 +583,8 @@ def _tree(settings: Settings, sockets: Sockets, authority: str = "") -> list[str
         built = osie_images(settings.data / "osie")
         damaged = any(True for _ in osie_at_a_glance(settings.data, _named(settings.data)))
         osie = "damaged" if damaged else "built" if built else f"not built yet: {_named(settings.data)} osie build"
+        if plain := [each.architecture for each in built if not each.https]:
+            osie += f"; for {' and '.join(plain)} of an earlier release, which asks over plain HTTP: {_named(settings.data)} osie build"
     except Refusal as refusal:
         osie = str(refusal)
     lines = [

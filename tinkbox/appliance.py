@@ -101,7 +101,7 @@ from tinkbox.node.sessions import routes as session_routes
 from tinkbox.node.shells import routes as shell_routes
 from tinkbox.oidc.issuer_keys import IssuerKeys, authority_in
 from tinkbox.oidc.logins import Logins, Terms
-from tinkbox.osie.image import BuiltImages, OsieImage, undescribed
+from tinkbox.osie.image import BuiltImages, OsieImage, TakesHttps, undescribed
 from tinkbox.osie.image import images as osie_images
 from tinkbox.private_files import kept_secret
 from tinkbox.proxy.proxy import Proxy
@@ -145,6 +145,7 @@ from tinkbox.vitals.time_servers import offset
 from tinkbox.wire.dhcp.other_server_config import foreign_lines
 from tinkbox.wire.dhcp.pxe import BootService
 from tinkbox.wire.dns import Zone
+from tinkbox.wire.messages.worker import TlsDoor
 
 Part = Callable[[], Awaitable[object]]
 # Below the data folder.
@@ -171,6 +172,7 @@ class Appliance:
         unclean_end: UncleanEnd | None = None,
     ) -> None:
         """`unclean_end` is how the one before this one ended, None where it was told to."""
+        self._takes_https = TakesHttps(settings.data / "osie")
         self._unclean_end = unclean_end
         self._settings = settings
         self._sockets = sockets
@@ -413,6 +415,7 @@ class Appliance:
             server=first.url,
             registry=first.registry,
             authority=self.certificates.authority_pem,
+            tls=partial(self._tls, first),
             firmware_traits=self.engine.firmware_knowledge.of,
             limits=self.limits.standings,
             progress=self.engine.running_progress.of,
@@ -532,7 +535,12 @@ class Appliance:
             self.engine.seen,
             premises,
             ask=self._ask_others,
-            osie=lambda: [*itertools.starmap(_size, built().items()), *_undescribed(settings.data / "osie")],
+            osie=lambda: [
+                replace(
+                    each, plain=bool(first.https_url) and not self._takes_https(each.instead_of or each.architecture)
+                )
+                for each in (*itertools.starmap(_size, built().items()), *_undescribed(settings.data / "osie"))
+            ],
             osie_gone=lambda: built.gone,
             inventory=self._inventory,
             inventory_at=self._inventory_at,
@@ -584,6 +592,16 @@ class Appliance:
             # Machines know of no other port for names.
             dns=str(at.interface.address) if at.names and settings.node.dns_port == DNS_PORT else "",
             syslog_port=settings.node.syslog_port,
+            tls=partial(self._tls, at),
+            takes_https=self._takes_https,
+        )
+
+    def _tls(self, at: Listening) -> TlsDoor | None:
+        """The node door over TLS, as machines on one network reach it."""
+        if not at.https_url:
+            return None
+        return TlsDoor(
+            server=at.https_url, registry=at.https_registry, authority=self.certificates.authority_pem
         )
 
     async def _answers(self, address: IPv4Address) -> bool:

@@ -333,7 +333,7 @@ class Engine:
 
         It is asked for from an IPv4 address.  Raises Conflict when it was exchanged already.
         """
-        registry, worker = server.removeprefix("http://"), plan.hardware_id
+        registry, worker = server.partition("://")[2], plan.hardware_id
         if not worker:
             return self.discovery.credential(plan.interface.mac, server, registry, address)
         ticket = self.machines.sessions.ticket(Kind.BOOT, worker, address)

@@ -110,6 +110,7 @@ def build(
             files={name: describe(made / name) for name in names},
             packages={one.name: one.version for one in unpacked},
             firmware=held,
+            https=True,
         )
         write(image, made)
         (made / sbom.NAME).write_text(bill(image, worker, executable, parts))

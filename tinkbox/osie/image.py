@@ -40,7 +40,10 @@ class Firmware:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OsieImage:
-    """What an OSIE was made of; osie.json holds just this.  `firmware` is None where it has no second ramdisk."""
+    """What an OSIE was made of; osie.json holds just this.  `firmware` is None where it has no second ramdisk.
+
+    `https` tells that its worker and its container engine take a credential with an authority, which those of earlier releases do not.
+    """
 
     architecture: str
     version: str
@@ -48,6 +51,7 @@ class OsieImage:
     files: Mapping[str, OsieFile]
     packages: Mapping[str, str]
     firmware: Firmware | None = None
+    https: bool = False
 
 
 def describe(path: Path) -> OsieFile:
@@ -77,6 +81,7 @@ def read(folder: Path) -> OsieImage:
             },
             packages={str(name): str(version) for name, version in entry["packages"].items()},
             firmware=_firmware(entry["firmware"]) if entry.get("firmware") is not None else None,
+            https=entry.get("https") is True,
         )
     except (OSError, ValueError, KeyError, TypeError, AttributeError, Invalid) as error:
         raise Invalid(f"{path} does not describe an OSIE ({error}): build it again with `tinkbox osie build`") from None
@@ -112,6 +117,25 @@ def _refuse_unreadable_file(path: Path) -> None:
         )
     if path.exists() and not os.access(path, os.R_OK, effective_ids=True):
         raise PermissionError(errno.EACCES, "Permission denied", str(path))
+
+
+class TakesHttps:
+    """Whether machines that are booted from the folder of an architecture take a credential with an authority."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._read: dict[str, tuple[object, bool]] = {}
+
+    def __call__(self, architecture: str) -> bool:
+        """By the description there, which is read when it was changed; one that is none says no."""
+        try:
+            found = (self._folder / architecture / DESCRIPTION).stat()
+            state = (found.st_ino, found.st_mtime_ns, found.st_size)
+            if self._read.get(architecture, (None, False))[0] != state:
+                self._read[architecture] = state, read(self._folder / architecture).https
+        except (OSError, Invalid):
+            return False
+        return self._read[architecture][1]
 
 
 class BuiltImages:

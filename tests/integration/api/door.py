@@ -64,6 +64,7 @@ from tinkbox.model.vitals import Vitals
 from tinkbox.oidc.issuer_keys import IssuerKeys
 from tinkbox.oidc.logins import Logins, Terms
 from tinkbox.registry.storage import ImageStore
+from tinkbox.wire.messages.worker import TlsDoor
 
 TOKEN = "the-operators-token"
 SCOPE = parse_selector("rack=r1")
@@ -84,7 +85,7 @@ OSIE = {"architecture": "x86_64", "version": "1", "kernel": "6.1", "files": {}, 
 class Door:
     """`url` is TCP and wants the token, `local` is a session on the unix socket and wants nothing.
 
-    `answers` is what the node door is said to have answered, `lent` what pools are said to have lent, `routes` is all that the door serves,
+    `answers` is what the node door is said to have answered, `tls` has the node door over TLS, if it is to have one, `lent` what pools are said to have lent, `routes` is all that the door serves,
     `streams` what is followed, `examinations` what the doctor does; `found` is what its next one of `rounds` finds.
     """
 
@@ -93,6 +94,7 @@ class Door:
     shells: Shells
     images: ImageStore
     answers: Counter[tuple[str, str, int]]
+    tls: list[TlsDoor]
     lent: list[Lease]
     routes: Sequence[web.RouteDef]
     streams: Ledger
@@ -180,6 +182,7 @@ async def open_door(folder: Path) -> AsyncIterator[Door]:
         stack.push_async_callback(hub.stop)
         seen = Seen(box.store, box.machines, box.syslog, box.clock)
         found: list[Diagnosis] = []
+        tls: list[TlsDoor] = []
         doctor = examiner(box, seen, limits)
         rounds = Rounds(
             partial(_copied, found),
@@ -231,6 +234,7 @@ async def open_door(folder: Path) -> AsyncIterator[Door]:
             server="http://172.30.0.1",
             registry="172.30.0.1",
             authority=authority(),
+            tls=lambda: next(iter(tls), None),
             remarks_on_machine=box.remarks_on_machine,
             login=LoginDoor(logins=_logins(box), refused=RefusedTokens(), monotonic=time.monotonic),
             progress=box.running_progress.of,
@@ -263,6 +267,7 @@ async def open_door(folder: Path) -> AsyncIterator[Door]:
             rounds=rounds,
             images=images,
             answers=answers,
+            tls=tls,
             lent=lent,
             tokens=tokens,
             url=url,

@@ -26,6 +26,7 @@ from tinkbox.unwritable import file_size_limit
 from tinkbox.wire import ephemeral_data as bundle
 from tinkbox.wire.messages.journal import History
 from tinkbox.wire.messages.status import decode_snapshot
+from tinkbox.wire.messages.worker import TlsDoor, decode_credential
 
 MACHINE = str(UUID(int=1))
 LEARNED = {"inventory": None, "notes": [], "habits": {"secure_boot": False, "local_boot": "", "proven": False}}
@@ -69,6 +70,16 @@ async def test_a_credential_is_what_the_node_door_accepts(door: Door) -> None:
         made = await door.done(method, f"/v1/hardware/{mac(1)}/credential")
         secret = await door.box.exchange(made["token"])
         assert door.box.machines.authenticate(secret, "", "127.0.0.1") == made["worker"] == MACHINE
+
+
+async def test_a_credential_is_for_https_where_the_node_door_speaks_that(door: Door) -> None:
+    await door.done("POST", "/v1/hardware", hardware(1))
+    door.tls.append(TlsDoor(server="https://172.30.0.1:8443", registry="172.30.0.1:8443", authority="PEM\n"))
+    for method in ("GET", "POST"):
+        made = decode_credential(json.dumps(await door.done(method, f"/v1/hardware/{mac(1)}/credential")))
+        assert (made.server, made.registry) == ("https://172.30.0.1:8443", "172.30.0.1:8443")
+        assert (made.authority, made.url_for_others) == ("PEM\n", "http://172.30.0.1")
+        assert await door.box.exchange(made.token)
 
 
 async def test_a_templates_life(door: Door) -> None:

@@ -230,7 +230,12 @@ def doctor_lab(
         for name in ("vmlinuz", "initramfs"):
             (folder / name).write_bytes(bytes(1 << 20))
         files = {name: describe(folder / name) for name in ("vmlinuz", "initramfs")}
-        write(OsieImage(architecture=architecture, version=__version__, kernel="6.1", files=files, packages={}), folder)
+        write(
+            OsieImage(
+                architecture=architecture, version=__version__, kernel="6.1", files=files, packages={}, https=True
+            ),
+            folder,
+        )
     osie.mkdir(exist_ok=True)
     with ExitStack() as stack:
         network = stack.enter_context(Network())

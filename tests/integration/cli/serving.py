@@ -144,7 +144,10 @@ def give_osie(data: Path) -> None:
     for name in FILES:
         (folder / name).write_text(name)
         files[name] = describe(folder / name)
-    write(OsieImage(architecture="x86_64", version=__version__, kernel="6.12", files=files, packages={}), folder)
+    write(
+        OsieImage(architecture="x86_64", version=__version__, kernel="6.12", files=files, packages={}, https=True),
+        folder,
+    )
 
 
 @contextmanager

@@ -47,7 +47,10 @@ class Box:
     def add_osie(self) -> None:
         folder = self.configuration.data / "osie" / "x86_64"
         folder.mkdir(parents=True)
-        write(OsieImage(architecture="x86_64", version=__version__, kernel="6.12", files={}, packages={}), folder)
+        write(
+            OsieImage(architecture="x86_64", version=__version__, kernel="6.12", files={}, packages={}, https=True),
+            folder,
+        )
 
     def add_images(self) -> str:
         for name in ("install-image:v1", "reboot:v1"):

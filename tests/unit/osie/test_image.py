@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tinkbox.model.errors import Invalid, Unavailable
-from tinkbox.osie.image import BuiltImages, Firmware, OsieImage, describe, images, read, undescribed, write
+from tinkbox.osie.image import BuiltImages, Firmware, OsieImage, TakesHttps, describe, images, read, undescribed, write
 
 
 def image(folder) -> OsieImage:
@@ -47,6 +47,24 @@ def test_an_osie_of_before_there_was_firmware_has_none(tmp_path) -> None:
     (tmp_path / "osie.json").write_text(json.dumps({**entry, "firmware": {"files": 3}}))
     with pytest.raises(Invalid, match="build it again"):
         read(tmp_path)
+
+
+def test_what_an_osie_can_do_is_read_when_its_description_changes(tmp_path) -> None:
+    takes = TakesHttps(tmp_path)
+    assert not takes("x86_64"), "there is none"
+    folder = tmp_path / "x86_64"
+    folder.mkdir()
+    made = image(folder)
+    for can in (False, True, False):
+        write(replace(made, https=can), folder)
+        assert takes("x86_64") is can
+        assert read(folder).https is can
+    entry = json.loads((folder / "osie.json").read_text())
+    del entry["https"]
+    (folder / "osie.json").write_text(json.dumps(entry))
+    assert not takes("x86_64"), "one of an earlier release"
+    (folder / "osie.json").write_text("x")
+    assert not takes("x86_64")
 
 
 def test_version_of_an_osie_is_none_of_our_sentences(tmp_path) -> None:

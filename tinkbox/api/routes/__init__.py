@@ -83,13 +83,15 @@ from tinkbox.model.hardware import Hardware
 from tinkbox.model.leases import Claimant, Lease
 from tinkbox.model.limits import Standing
 from tinkbox.wire.dhcp.other_server_config import ForeignLines
+from tinkbox.wire.messages.worker import TlsDoor
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OperatorDoor:
     """Everything the operator door speaks to.
 
-    `server` and `registry` are how machines reach the node door; `authority` is the certificate (PEM) that signs ours; `osie` lists what was built;
+    `server` and `registry` are how machines reach the node door, `tls` how they do over TLS; `authority` is the certificate (PEM) that signs ours;
+    `osie` lists what was built;
     `foreign` is what other DHCP servers have to be told, empty where they are told nothing;
     `answers` counts those of the node door (`door.request_counts`); `leases` lists the addresses of pools;
     `claimants` are hosts that answer for many addresses of pools; `followers` bounds what is followed at once;
@@ -139,6 +141,7 @@ class OperatorDoor:
     remarks_on_machine: RemarksOn
     login: login.LoginDoor
     audit: Audit
+    tls: Callable[[], TlsDoor | None] = lambda: None
     progress: ProgressOf = no_progress
     firmware_traits: Callable[[Hardware], FirmwareTraits] = lambda _: FirmwareTraits()
     limits: Callable[[], Sequence[Standing]] = tuple
@@ -171,6 +174,7 @@ class OperatorDoor:
                 self.server,
                 self.registry,
                 scopes,
+                self.tls,
             ),
             *leases.routes(self.leases, self.machines.known.holder),
             *seen.routes(self.seen, scopes),

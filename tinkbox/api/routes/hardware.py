@@ -5,7 +5,7 @@ import json
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import asdict, replace
 from functools import partial
-from typing import Annotated, Any, Literal, Required, TypedDict
+from typing import Annotated, Any, Literal, NotRequired, Required, TypedDict
 
 from aiohttp import web
 
@@ -54,7 +54,7 @@ from tinkbox.model.ssh_keys import public_keys
 from tinkbox.model.text import counted, natural
 from tinkbox.wire.list_total import HEADER
 from tinkbox.wire.messages.json_fields import text, texts
-from tinkbox.wire.messages.worker import Credential
+from tinkbox.wire.messages.worker import Credential, TlsDoor
 
 FILTERS: Reads[MachineStatus, Collection[str]] = {"state": lambda status: [status.state]}
 # What a list is sorted by.
@@ -172,6 +172,8 @@ class CredentialDocument(TypedDict):
     registry: str
     worker: str
     token: str
+    authority: NotRequired[str]
+    http_server: NotRequired[str]
 
 
 def routes(
@@ -186,10 +188,11 @@ def routes(
     server: str,
     registry: str,
     scopes: Scopes,
+    tls: Callable[[], TlsDoor | None],
 ) -> list[web.RouteDef]:
     """`habits_of` is what was learned of a machine's firmware, `remarks_on` what there is to say of a document.
 
-    `server` and `registry` are how machines reach the node door.
+    `server` and `registry` are how machines reach the node door, `tls` is how they do over TLS.
     """
 
     @takes(LIMIT, sort_by(SORTS), several=(Parameter("state", MachineState), "label"))
@@ -259,13 +262,13 @@ def routes(
         """What a worker that is set up by hand needs."""
         made = machines.credential(key_of(request), server, registry, caller(request).name)
         log_change(request, "credential given", made.worker)
-        return answered(credential_document(made))
+        return answered(credential_document(made, tls()))
 
     async def rotate(request: web.Request) -> Json[CredentialDocument]:
         """The same, and no earlier one counts any more."""
         made = await machines.rotate(key_of(request), server, registry, caller(request).name)
         log_change(request, "credential rotated", made.worker)
-        return answered(credential_document(made))
+        return answered(credential_document(made, tls()))
 
     @takes(body=TpmWish)
     async def accept_tpm(request: web.Request) -> Json[ChangedHardware]:
@@ -319,8 +322,18 @@ def added_from_document(document: Document) -> Added:
     )
 
 
-def credential_document(made: Credential) -> CredentialDocument:
-    return {"server": made.server, "registry": made.registry, "worker": made.worker, "token": made.token}
+def credential_document(plain: Credential, door: TlsDoor | None) -> CredentialDocument:
+    """What was made for the node door, for its TLS where there is that."""
+    made = plain if door is None else door.credential(plain)
+    document: CredentialDocument = {
+        "server": made.server,
+        "registry": made.registry,
+        "worker": made.worker,
+        "token": made.token,
+    }
+    if made.authority:
+        document |= {"authority": made.authority, "http_server": made.http_server}
+    return document
 
 
 def hardware_document(status: MachineStatus, *, secrets: bool) -> HardwareDocument:

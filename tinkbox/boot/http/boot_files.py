@@ -31,7 +31,7 @@ from tinkbox.model.rates import Buckets, Rate
 from tinkbox.model.sightings import OTHER_HOST, Fact
 from tinkbox.wire.boot_scripts.failed_steps import told_by_ipxe
 from tinkbox.wire.boot_scripts.ipxe import BootFiles, machine_facts, script
-from tinkbox.wire.messages.worker import Credential
+from tinkbox.wire.messages.worker import Credential, TlsDoor
 
 FIRMWARE: Final = "firmware"  # the second ramdisk, which not every OSIE has, and not every machine is sent
 OSIE_FILES: Final[Mapping[str, Stage]] = {
@@ -41,6 +41,9 @@ OSIE_FILES: Final[Mapping[str, Stage]] = {
 }
 OSIE_STEPS: Final[Mapping[str, Step]] = {"vmlinuz": Step.KERNEL, "initramfs": Step.RAMDISK, FIRMWARE: Step.FIRMWARE}
 # Of steps that failed, of one machine: a script tries three times, and tells of each.
+# Whoever asks for a credential says with this that it can use one with an authority: OSIEs of other people cannot be asked.
+HTTPS: Final = "https"
+_OUR_OSIE: Final = frozenset({Boot.OSIE, Boot.DISCOVERY})
 REPORTS: Final = Rate(burst=12, a_second=0.1)
 REPORTERS: Final = 4096
 TROUBLES: Final = Rate(burst=8, a_second=1 / 60)  # of downloads to one address, which any host there can break off
@@ -74,7 +77,8 @@ class BootFolder:
     """What is served on one network: the OSIE's folder (below it one per architecture), the loaders', our URL and version.
 
     `dns` is where names of workflows are answered, empty: only by what the network has.  `syslog_port` is where machines
-    may log to, 0: nowhere.
+    may log to, 0: nowhere.  `tls` is the node door over TLS, None: it has none; `takes_https` tells whether the OSIE of an
+    architecture can ask that.
     """
 
     osie: Path
@@ -83,6 +87,17 @@ class BootFolder:
     loaders: Traversable = FOLDER
     dns: str = ""
     syslog_port: int = 0
+    tls: Callable[[], TlsDoor | None] = lambda: None
+    takes_https: Callable[[str], bool] = lambda _: False
+
+    def boots_https(self, plan: Plan) -> bool:
+        """Whether what a plan boots is an OSIE of ours that can ask the node door over TLS."""
+        return plan.boot in _OUR_OSIE and self.tls() is not None and self.takes_https(plan.interface.architecture)
+
+    def identity(self, plain: Credential, *, https: bool) -> Credential:
+        """What a machine begins with that was given this credential for `url`, and can speak HTTPS or not."""
+        door = self.tls() if https else None
+        return plain if door is None else door.credential(plain)
 
 
 def routes(
@@ -142,7 +157,8 @@ class _BootDoor:
         _, plan = self._plan(request)
         if not has_credential(plan):
             raise NotFound("a machine that does not boot the OSIE has no use for a credential")
-        ramdisk = credential_ramdisk(self._credential(plan, self._folder.url, request.remote or ""))
+        made = self._credential(plan, self._folder.url, request.remote or "")
+        ramdisk = credential_ramdisk(self._folder.identity(made, https=request.query.get(HTTPS) == "yes"))
         return web.Response(body=ramdisk, content_type="application/octet-stream")
 
     async def failed(self, request: web.Request) -> web.Response:
@@ -264,7 +280,7 @@ class _BootDoor:
         return BootFiles(
             script=f"{own}/script.ipxe",
             failed=f"{own}/failed",
-            credential=f"{own}/credential.cpio",
+            credential=f"{own}/credential.cpio" + (f"?{HTTPS}=yes" if folder.boots_https(plan) else ""),
             kernel=kernel,
             initramfs=initramfs,
             firmware=f"{osie}/{FIRMWARE}" if firmware else "",

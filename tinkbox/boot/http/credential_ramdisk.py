@@ -20,5 +20,12 @@ def has_credential(plan: Plan) -> bool:
 
 
 def credential_ramdisk(credential: Credential) -> bytes:
-    """The archive for the kernel to unpack over the OSIE."""
-    return archive({PATH: encode(credential).encode() + b"\n"})
+    """The archive for the kernel to unpack over the OSIE.
+
+    Where the credential has an authority, the container engine finds it as well, in the folder that it looks into for this
+    registry (Docker's "Verify repository client with certificates"), and so trusts it there and nowhere else.
+    """
+    files = {PATH: encode(credential).encode() + b"\n"}
+    if credential.authority:
+        files[f"etc/docker/certs.d/{credential.registry}/ca.crt"] = credential.authority.encode()
+    return archive(files)

@@ -198,9 +198,10 @@ class TftpFiles:
         if not has_credential(plan):
             return None
         try:
-            return credential_ramdisk(self._credential(plan, self._folder.url, peer))
+            made = self._credential(plan, self._folder.url, peer)
         except Conflict:
             return None
+        return credential_ramdisk(self._folder.identity(made, https=self._folder.boots_https(plan)))
 
 
 def _where_the_osie_boots(make: _Maker, plan: Plan) -> bytes | Path | None:

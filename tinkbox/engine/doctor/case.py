@@ -50,13 +50,15 @@ class OsieSize:
     """An OSIE that was built, and the size of its ramdisk as it is sent, in bytes.
 
     `firmware` are the files of its second ramdisk, which not every machine is sent; None: it has none.  `instead_of` is the architecture in whose
-    folder it lies, so that machines of that one get it; empty: it lies in its own.
+    folder it lies, so that machines of that one get it; empty: it lies in its own.  `plain` tells that the appliance speaks
+    HTTPS to machines, and this OSIE does not.
     """
 
     architecture: str
     ramdisk: int
     firmware: frozenset[str] | None = None
     instead_of: str = ""
+    plain: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -23,12 +23,13 @@ from tinkbox.model.firmware_traits import LocalBoot
 from tinkbox.model.hardware import Interface, MacAddress
 from tinkbox.model.netboot import Netboot, OwnOsie
 from tinkbox.model.sightings import Fact
-from tinkbox.wire.messages.worker import Credential, decode_credential
+from tinkbox.wire.messages.worker import Credential, TlsDoor, decode_credential
 
 MAC = MacAddress("08:00:27:00:00:01")
 SCRIPT, CREDENTIAL = "/boot/08-00-27-00-00-01/script.ipxe", "/boot/08-00-27-00-00-01/credential.cpio"
 FAILED = "/boot/08-00-27-00-00-01/failed"
 WORKER = Credential(server="http://172.30.0.1", registry="172.30.0.1", worker="h", token="secret")
+TLS = TlsDoor(server="https://172.30.0.1", registry="172.30.0.1", authority="PEM\n")
 KERNEL = bytes(range(256)) * 40
 Door = TestClient[web.Request, web.Application]
 
@@ -45,6 +46,8 @@ class Lab:
         self.facts: list[dict[str, Fact]] = []
         self.begun: list[str] = []
         self.moved: list[str] = []
+        self.tls: TlsDoor | None = None
+        self.https_osies = {"x86_64"}
         self._noted: asyncio.Queue[Stage] = asyncio.Queue()
 
     def is_at(self, mac: MacAddress, address: str) -> bool:
@@ -133,6 +136,8 @@ async def door(lab: Lab, tmp_path: Path) -> AsyncIterator[Door]:
         url="http://172.30.0.1",
         version="1.2",
         dns="172.30.0.7",
+        tls=lambda: lab.tls,
+        takes_https=lambda architecture: architecture in lab.https_osies,
     )
     application.add_routes(routes(lab, credential, folder, clock()))
     async with TestClient(TestServer(application)) as client:
@@ -370,6 +375,46 @@ async def test_the_credential_is_a_ramdisk_with_one_private_file(door: Door) -> 
     assert file.startswith("-rw-------")
     assert file.endswith(" etc/tinkbox/worker.json")
     assert decode_credential(read_by_cpio(ramdisk, "-i", "--to-stdout", "etc/tinkbox/worker.json")) == WORKER
+
+
+async def given(door: Door, path: str) -> Credential:
+    ramdisk = await (await door.get(path)).read()
+    return decode_credential(read_by_cpio(ramdisk, "-i", "--to-stdout", "etc/tinkbox/worker.json"))
+
+
+async def test_who_can_speak_https_gets_a_credential_for_that_and_nobody_else(door: Door, lab: Lab) -> None:
+    assert await given(door, f"{CREDENTIAL}?https=yes") == WORKER, "the appliance speaks none yet"
+    lab.tls = TLS
+    assert await given(door, f"{CREDENTIAL}?https=yes") == TLS.credential(WORKER)
+    for query in ("", "?https=no", "?https="):
+        assert await given(door, f"{CREDENTIAL}{query}") == WORKER
+
+
+@pytest.mark.parametrize(
+    ("boot", "architecture", "asks"),
+    [
+        (Boot.OSIE, "x86_64", True),
+        (Boot.DISCOVERY, "x86_64", True),
+        (Boot.OSIE, "aarch64", False),
+        # What another person's script or OSIE can do is not known.
+        (Boot.WORKFLOW, "x86_64", False),
+        (Boot.OWN_SCRIPT, "x86_64", False),
+        (Boot.OWN_OSIE, "x86_64", False),
+    ],
+)
+async def test_the_script_asks_for_what_the_osie_that_it_boots_can_do(
+    door: Door, lab: Lab, boot: Boot, architecture: str, asks: bool
+) -> None:
+    lab.boot, lab.architecture, lab.tls = boot, architecture, TLS
+    lab.netboot = (
+        Netboot(osie=OwnOsie(kernel="http://o/k", initramfs="http://o/i")) if boot is Boot.OWN_OSIE else Netboot()
+    )
+    text = await (await door.get(SCRIPT)).text()
+    url = f"http://172.30.0.1{CREDENTIAL}"
+    assert url in text
+    assert (f"{url}?https=yes" in text) is asks
+    lab.tls = None
+    assert "https=yes" not in await (await door.get(SCRIPT)).text()
 
 
 async def test_a_machine_that_does_not_boot_the_osie_gets_no_credential(door: Door, lab: Lab) -> None:

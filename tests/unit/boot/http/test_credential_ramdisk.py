@@ -16,6 +16,20 @@ def test_it_holds_the_identity_for_its_owner_alone() -> None:
     assert decode_credential(text) == worker
 
 
+def test_the_container_engine_finds_the_authority_for_this_registry_alone() -> None:
+    worker = Credential(
+        server="https://172.30.0.1:8443", registry="172.30.0.1:8443", worker="h", token="secret", authority="PEM\n"
+    )
+    ramdisk = credential_ramdisk(worker)
+    names = subprocess.run(["cpio", "--quiet", "-t"], input=ramdisk, capture_output=True, check=True).stdout.split()
+    path = "etc/docker/certs.d/172.30.0.1:8443/ca.crt"
+    assert [each.decode() for each in names if b"." in each and not each.endswith(b".d")] == [
+        path.rpartition("/")[0], path, "etc/tinkbox/worker.json",
+    ]  # fmt: skip
+    command = ["cpio", "--quiet", "-i", "--to-stdout", path]
+    assert subprocess.run(command, input=ramdisk, capture_output=True, check=True).stdout == b"PEM\n"
+
+
 def test_whatever_may_become_the_osie_has_one() -> None:
     interface = Interface(mac=MacAddress("08:00:27:00:00:01"))
     having = {

@@ -14,7 +14,7 @@ from tinkbox.model.card_firmware import Need
 from tinkbox.model.firmware_traits import LocalBoot
 from tinkbox.model.hardware import Interface, MacAddress
 from tinkbox.model.sightings import Fact
-from tinkbox.wire.messages.worker import Credential
+from tinkbox.wire.messages.worker import Credential, TlsDoor
 
 MAC, PEER, STRANGER = MacAddress("08:00:27:00:00:01"), "172.30.0.21", "172.30.0.99"
 LOADERS = {"snponly.efi": b"iPXE", "shimx64.efi": b"shim", "grubx64.efi": b"GRUB"}
@@ -35,6 +35,7 @@ class Lab:
         self.begun: list[MacAddress] = []
         self.refused: list[str] = []
         self.other = ""
+        self.tls: TlsDoor | None = None
 
     def told(self, boot: Boot, architecture: str = "x86_64", local_boot: LocalBoot | None = None) -> None:
         assert self.plan is not None
@@ -89,7 +90,14 @@ def tftp_files(lab: Lab, tmp_path: Path) -> TftpFiles:
     (blobs / "overlays" / "disable-bt.dtbo").write_text("overlay")
     (tmp_path / "secret").write_text("secret")
     (blobs / "escape").symlink_to(tmp_path / "secret")
-    folder = BootFolder(osie=tmp_path / "osie", url="http://172.30.0.1", version="1.2", syslog_port=514)
+    folder = BootFolder(
+        osie=tmp_path / "osie",
+        url="http://172.30.0.1",
+        version="1.2",
+        syslog_port=514,
+        tls=lambda: lab.tls,
+        takes_https=lambda architecture: architecture == "x86_64",
+    )
 
     def credential(plan: Plan, server: str, address: str) -> Credential:
         assert (plan.hardware_id, server) == ("h", "http://172.30.0.1")
@@ -221,6 +229,15 @@ def test_pxelinux_takes_three_ramdisks_where_firmware_may_be_needed(
 def test_firmware_by_tftp_has_a_stage_of_its_own(tftp_files: TftpFiles, lab: Lab) -> None:
     tftp_files.saw_address(PEER, Stage.LOADER, "firmware, 7 bytes", name="osie/x86_64/firmware")
     assert [each[1] for each in lab.seen] == [Stage.FIRMWARE]
+
+
+def test_by_tftp_an_osie_that_can_speak_https_gets_a_credential_for_that(tftp_files: TftpFiles, lab: Lab) -> None:
+    lab.tls = TlsDoor(server="https://172.30.0.1", registry="172.30.0.1", authority="PEM\n")
+    assert tftp_files.find(PEER, CREDENTIAL) == credential_ramdisk(lab.tls.credential(WORKER))
+    lab.told(Boot.OSIE, "aarch64")
+    assert tftp_files.find(PEER, CREDENTIAL) == credential_ramdisk(WORKER), "this one is of an earlier release"
+    lab.told(Boot.WORKFLOW)
+    assert tftp_files.find(PEER, CREDENTIAL) == credential_ramdisk(WORKER)
 
 
 def test_the_credential_is_the_machines_own_while_it_may_boot_the_osie(tftp_files: TftpFiles, lab: Lab) -> None:

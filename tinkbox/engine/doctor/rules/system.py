@@ -65,6 +65,8 @@ _OSIE_REMEDIES = {
     "worker": "`tinkbox osie build` makes an OSIE of this version, if it has another; then boot the machine again. "
     + _OSIE_REMEDY,
     "credential": "Boot the machine again from the network: each boot gets a credential of its own. Let only one worker run for it.",
+    "tls": "If nobody gave the appliance another authority or address since, another host answers in its place: find it with "
+    "`tinkbox doctor` and by its MAC. If it was you, boot the machine again from the network: each boot brings the authority along.",
     "network": "See to the cable, the switch port and the VLAN of that card, and whether a firewall lets the machine reach the "
     "appliance's HTTP port.",
 }
@@ -295,6 +297,22 @@ def ramdisk_too_large(case: Case) -> Iterator[Finding]:
             remedy=f"Give the machine {-(-needed // (512 * _MIB)) * 512} MiB of memory or more; what actions write without a "
             "disk comes on top of that.",
         )
+
+
+def plain_osie(case: Case) -> Iterator[Finding]:
+    """OSIEs that speak plain HTTP with an appliance that speaks HTTPS."""
+    for each in case.osie if case.mac is None else ():
+        if each.plain:
+            yield Finding(
+                gravity=Gravity.SUSPECT,
+                cause=f"The OSIE for {each.architecture} cannot speak HTTPS, so its workers ask over plain HTTP: others on their network "
+                "can read and change what they say.",
+                evidence=(
+                    f"{moment(case.now)} the osie.json of the OSIE for {each.architecture} has no `https`: an earlier release made it",
+                ),
+                remedy="Build the OSIE of this version, `tinkbox osie build`; machines ask over HTTPS from their next boot on.",
+                subject=f"the OSIE for {each.architecture}",
+            )
 
 
 def silent_osie(case: Case) -> Iterator[Finding]:

@@ -20,7 +20,7 @@ from tests.unit.engine.boot_story import (
     osie_boot,
     seen,
 )
-from tinkbox.engine.doctor.case import Duty, Finding, Work
+from tinkbox.engine.doctor.case import Duty, Finding, OsieSize, Work
 from tinkbox.engine.doctor.doctor import diagnose
 from tinkbox.engine.doctor.rules.system import (
     boot_loop,
@@ -28,6 +28,7 @@ from tinkbox.engine.doctor.rules.system import (
     disk_not_found,
     never_seen,
     no_osie,
+    plain_osie,
     ramdisk_too_large,
     silent_osie,
     stalled_boot,
@@ -832,3 +833,11 @@ def test_silent_osie_is_only_suspect_where_its_machine_may_have_been_reset(asks:
     (found,) = silent_osie(case(*begun, asked(asks), after=100))
     assert found.gravity is gravity
     assert any("asked for an address again" in each for each in found.evidence)
+
+
+def test_an_osie_that_cannot_speak_https_is_told_of_the_appliance_and_not_of_each_machine() -> None:
+    old, new = OsieSize(architecture="x86_64", ramdisk=1, plain=True), OsieSize(architecture="aarch64", ramdisk=1)
+    (found,) = plain_osie(appliance(osie=(old, new)))
+    assert (found.gravity, found.subject) == (Gravity.SUSPECT, "the OSIE for x86_64")
+    assert "`tinkbox osie build`" in found.remedy
+    assert not list(plain_osie(case(osie=(old,))))

@@ -14,7 +14,7 @@ import aiohttp
 
 from tinkbox.client.refusals import raise_refusal
 from tinkbox.client.shell import ShellConnection, shell_connection
-from tinkbox.client.trust import trusting, untrusted
+from tinkbox.client.trust import ENDED, trusting, untrusted
 from tinkbox.model.disks.disks import Refused
 from tinkbox.model.errors import Denied, Forbidden, Invalid, NotFound, Unavailable
 from tinkbox.wire.messages import breakpoints as holds
@@ -44,8 +44,6 @@ from tinkbox.wire.messages.worker import (
 from tinkbox.wire.polling import POLL_TIMEOUT_SECONDS
 
 REQUEST_SECONDS = 60.0
-# A connection that ends in the middle, as when the appliance is restarted, says nothing of who was at its other end.
-_ENDED = (ssl.SSLEOFError, ssl.SSLZeroReturnError, ssl.SSLSyscallError)
 
 
 class SessionOver(Exception):
@@ -287,4 +285,4 @@ def _tls_error(error: BaseException) -> ssl.SSLError | None:
         error = error.certificate_error
     elif isinstance(error, aiohttp.ClientConnectorError):
         error = error.os_error
-    return error if isinstance(error, ssl.SSLError) and not isinstance(error, _ENDED) else None
+    return error if isinstance(error, ssl.SSLError) and not isinstance(error, ENDED) else None

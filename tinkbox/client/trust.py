@@ -10,6 +10,8 @@ from datetime import UTC, datetime
 from tinkbox.model.errors import Invalid, Unavailable
 from tinkbox.model.text import one_line
 
+# A connection that ends in the middle, as when the appliance is restarted, says nothing of who was at its other end.
+ENDED = (ssl.SSLEOFError, ssl.SSLZeroReturnError, ssl.SSLSyscallError)
 # Of `X509_V_ERR_*` in OpenSSL's x509_vfy.h.
 _NOT_YET, _EXPIRED, _OTHER_NAME, _OTHER_ADDRESS = 9, 10, 62, 64
 _OTHER_AUTHORITY = frozenset({2, 18, 19, 20, 21, 7, 24})

@@ -28,13 +28,14 @@ from tinkbox.runtime.docker import DockerRuntime
 from tinkbox.runtime.retrying import patiently
 from tinkbox.wire.messages.journal import Answer
 from tinkbox.wire.messages.session import Opening
-from tinkbox.wire.messages.worker import Credential, Hello, Offer, Report, decode_credential
+from tinkbox.wire.messages.worker import Credential, Hello, Offer, Report
 from tinkbox.worker.attempts.attempt import AttemptRun
 from tinkbox.worker.attempts.retrying import BEGIN_SECONDS
 from tinkbox.worker.containers.action_containers import remove_strays
 from tinkbox.worker.containers.salvage import discard
 from tinkbox.worker.discovery import introduced, tell
 from tinkbox.worker.faithful_door import FaithfulDoor
+from tinkbox.worker.files.credential_file import CREDENTIAL, read_credential
 from tinkbox.worker.files.failure_files import Words
 from tinkbox.worker.files.session_file import name_of, only_worker
 from tinkbox.worker.files.toolbox import install
@@ -51,7 +52,6 @@ from tinkbox.worker.hosting import RemoteHostLink
 from tinkbox.worker.machine import Door as AttemptDoor
 from tinkbox.worker.machine import Machine
 
-CREDENTIAL = Path("/etc/tinkbox/worker.json")
 DOCKER = "unix:///var/run/docker.sock"
 BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 SESSION_OVER = 3  # the exit status; /osie/worker asks for a new credential then
@@ -123,19 +123,6 @@ def leaving_no_mounts(words: Words) -> Iterator[None]:
     finally:
         signal.signal(signal.SIGTERM, before)
         words.release()
-
-
-def read_credential(path: Path) -> Credential:
-    """Raises NotFound or Invalid, saying how to make one."""
-    try:
-        return decode_credential(path.read_bytes())
-    except OSError:
-        raise NotFound(
-            f"no credential at {path}: make one on the appliance with `tinkbox hardware credential MAC > worker.json` "
-            "and name it with --credential"
-        ) from None
-    except Invalid as error:
-        raise Invalid(f"{path}: {error}") from None
 
 
 async def _work(credential: Credential, docker: str, folder: WorkerFolder, *, privileged: bool, debug: bool) -> int:

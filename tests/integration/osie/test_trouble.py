@@ -12,6 +12,8 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
+from tests.integration.worker.machine import until
+
 NO_ROOM = (
     'level=info msg="Starting up"\nfailed to start daemon: write /var/lib/docker/x: no space left on device\nbye\n'
 )
@@ -107,6 +109,61 @@ async def test_a_worker_that_ends_is_told_with_its_error(osie: Path) -> None:
             part, words = await heard(told)
     assert (part, words.startswith("the worker ended with status 1, with 123 MB of memory free")) == ("worker", True)
     assert words.endswith("; it said: tinkbox: error: the credential has no token")
+
+
+SECURED = '{"server": "https://10.0.0.1", "registry": "10.0.0.1", "worker": "h", "token": "t", "authority": "PEM\\n"}\n'
+# It is asked to complain, or to work; what it is told it keeps.
+TRUSTING = """#!/bin/sh
+if [ "$2" = --complain ]; then cat > /complained; echo "$3" > /part; exit $(cat /refuses); fi
+echo "$@" > /worked
+echo 'not trusted: another authority' >&2
+exit 4
+"""
+
+
+def with_authority(osie: Path, refuses: int) -> None:
+    for name in ("online", "clock"):
+        (osie / "run" / "osie" / name).touch()
+    (osie / "run" / "osie" / "engine.log").write_text('msg="API listen on /var/run/docker.sock"\n')
+    (osie / "etc" / "tinkbox").mkdir()
+    (osie / "etc" / "tinkbox" / "worker.json").write_text(SECURED)
+    (osie / "refuses").write_text(f"{refuses}\n")
+    program(osie / "bin" / "tinkbox", TRUSTING)
+
+
+async def test_a_worker_that_meets_an_impostor_is_told_in_plain_words_as_nothing_else_comes_through(osie: Path) -> None:
+    with_authority(osie, refuses=4)
+    async with appliance(osie) as told:
+        with running(osie, "worker"):
+            assert await heard(told) == ("tls", "not trusted: another authority")
+    assert (osie / "worked").read_text() == "--worker --server https://10.0.0.1 --data /worker\n"
+    assert "trouble: tls: not trusted" in (osie / "run" / "osie" / "log").read_text()
+
+
+async def test_trouble_is_told_over_tls_alone_where_that_comes_through(osie: Path) -> None:
+    with_authority(osie, refuses=0)
+    async with appliance(osie) as told:
+        with running(osie, "engine") as script:
+            assert await asyncio.to_thread(script.wait, 60) == 0
+            await asyncio.to_thread(until, (osie / "part").exists, "what the worker is told to tell")
+        assert told.empty()
+    assert (osie / "part").read_text() == "engine\n"
+    assert (osie / "complained").read_text().startswith("the Docker engine ended with status 1")
+
+
+@pytest.mark.parametrize("authority", [True, False])
+async def test_the_engine_trusts_a_registry_without_tls_only_where_there_is_no_authority(
+    osie: Path, authority: bool
+) -> None:
+    program(osie / "bin" / "dockerd", '#!/bin/sh\necho "$@" > /asked\n')
+    with_authority(osie, refuses=0)
+    if not authority:
+        plain = '{"server": "http://10.0.0.1", "registry": "10.0.0.1", "worker": "h", "token": "t"}\n'
+        (osie / "etc" / "tinkbox" / "worker.json").write_text(plain)
+    async with appliance(osie):
+        with running(osie, "engine") as script:
+            assert await asyncio.to_thread(script.wait, 60) == 0
+    assert ("--insecure-registry 10.0.0.1" in (osie / "asked").read_text()) is not authority
 
 
 async def test_a_machine_without_a_credential_says_so(osie: Path) -> None:

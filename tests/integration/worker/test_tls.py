@@ -1,6 +1,7 @@
 """A worker asks its appliance over TLS, by the authority of its credential alone."""
 
 import asyncio
+import os
 import ssl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -25,6 +26,7 @@ class Door:
 
     def __init__(self) -> None:
         self.asked: list[str] = []
+        self.told: list[bytes] = []
 
     async def answer(self, request: web.Request) -> web.StreamResponse:
         self.asked.append(request.path)
@@ -33,6 +35,12 @@ class Door:
             await socket.prepare(request)
             await socket.close()
             return socket
+        if request.path.startswith("/boot"):
+            return web.Response(body=request.path_qs.encode())
+        if request.path == "/worker/trouble":
+            self.told.append(await request.read())
+        if request.path == "/refused":
+            return web.json_response({"title": "no such thing", "status": 404}, status=404)
         if request.path == "/worker/session":
             return web.json_response({"worker": "w"})
         return web.Response(status=204) if request.path == "/worker/next" else web.json_response({"unix": 0})
@@ -130,6 +138,47 @@ async def test_a_worker_that_meets_an_impostor_ends_and_says_why(tmp_path: Path,
             _, said = await process.communicate()
     assert process.returncode == UNTRUSTED
     assert REFUSALS[kind] in said.decode()
+    assert not door.asked
+
+
+async def asked(credential: Credential, folder: Path, *words: str, told: bytes = b"") -> tuple[int | None, bytes, str]:
+    """Status, output and errors of a worker that asks one thing only."""
+    file = folder / "worker.json"
+    file.write_text(encode(credential))
+    process = await asyncio.create_subprocess_exec(
+        *PROGRAM, "--worker", "--credential", str(file), *words,
+        stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
+        env={"PATH": os.environ["PATH"], "https_proxy": "http://127.0.0.1:1"},
+    )  # fmt: skip
+    async with asyncio.timeout(60):
+        output, errors = await process.communicate(told)
+    return process.returncode, output, errors.decode()
+
+
+async def test_the_scripts_of_an_osie_ask_and_tell_over_tls(tmp_path: Path) -> None:
+    authority, door = Authority(tmp_path), Door()
+    async with door.at(authority.server("127.0.0.1"), authority.pem) as credential:
+        status, output, _ = await asked(credential, tmp_path, "--fetch", "/boot/m/credential.cpio?https=yes")
+        assert (status, output) == (0, b"/boot/m/credential.cpio?https=yes")
+        status, output, _ = await asked(credential, tmp_path, "--complain", "engine", told=b"no room\xff")
+        assert (status, output) == (0, b"")
+        status, _, errors = await asked(credential, tmp_path, "--fetch", "/refused")
+        assert (status, "no such thing" in errors) == (1, True)
+        status, _, errors = await asked(credential, tmp_path, "--fetch", "refused")
+        assert (status, "is no path" in errors) == (1, True)
+    assert door.asked[:2] == ["/boot/m/credential.cpio", "/worker/trouble"]
+    assert door.told == [b"no room\xff"]
+
+
+@pytest.mark.parametrize("kind", REFUSALS)
+async def test_they_tell_an_impostor_nothing(tmp_path: Path, kind: str) -> None:
+    door = Door()
+    async with impostor(kind, tmp_path, door) as credential:
+        for words in (("--fetch", "/boot/m/credential.cpio"), ("--complain", "engine")):
+            status, output, errors = await asked(credential, tmp_path, *words, told=b"secret")
+            assert status
+            assert output == b""
+            assert REFUSALS[kind] in errors
     assert not door.asked
 
 

@@ -17,7 +17,8 @@ from tinkbox.model.reasons import Reason
 from tinkbox.model.workflow import Outcome, State
 from tinkbox.runtime import Container, ContainerFailed, ContainerSpec
 from tinkbox.wire.messages.worker import Credential, Offer, Report, encode
-from tinkbox.worker.main import read_credential, serve, serve_and_host, work
+from tinkbox.worker.files.credential_file import read_credential
+from tinkbox.worker.main import serve, serve_and_host, work
 
 STORIES = {
     "success": (Program(output=b"one\ntwo\nthree\n"), Program()),

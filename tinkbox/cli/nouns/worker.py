@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Final
 
 FOLDER: Final = Path("/worker")
+MOST_SAID: Final = 4096  # bytes
 
 
 def add_flags(program: argparse.ArgumentParser) -> None:
@@ -17,9 +18,17 @@ def add_flags(program: argparse.ArgumentParser) -> None:
     worker.add_argument("--docker", metavar="URL", help="the Docker engine (unix:///var/run/docker.sock)")
     worker.add_argument("--no-privileged", action="store_true", help="run actions without privileges")
     worker.add_argument("--no-debug", action="store_true", help="hold no action at a breakpoint and open no shell")
+    worker.add_argument("--fetch", metavar="PATH", help="print what the node door has at PATH, and run nothing")
+    worker.add_argument(
+        "--complain",
+        metavar="PART",
+        help="tell the appliance on standard input what is wrong with PART, and run nothing",
+    )
 
 
 def work(chosen: argparse.Namespace) -> int:
+    if chosen.fetch is not None or chosen.complain is not None:
+        return _ask(chosen)
     from tinkbox.log_text import log_to
     from tinkbox.private_files import UMASK
     from tinkbox.worker.main import work as run
@@ -31,3 +40,16 @@ def work(chosen: argparse.Namespace) -> int:
         chosen.server, chosen.credential, chosen.docker, data,
         privileged=not chosen.no_privileged, debug=not chosen.no_debug,
     )  # fmt: skip
+
+
+def _ask(chosen: argparse.Namespace) -> int:
+    from tinkbox.worker.files.credential_file import CREDENTIAL, read_credential
+    from tinkbox.worker.questions import complain, fetched
+
+    credential = read_credential(chosen.credential or CREDENTIAL)
+    if chosen.complain is not None:
+        complain(credential, chosen.complain, sys.stdin.buffer.read(MOST_SAID))
+    else:
+        sys.stdout.buffer.write(fetched(credential, chosen.fetch))
+        sys.stdout.buffer.flush()
+    return 0

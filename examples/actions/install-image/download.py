@@ -28,11 +28,16 @@ class Broken(Exception):
     """This connection failed; another may do better."""
 
 
-def opened(url: str, headers: Mapping[str, str], missing: str = "ImageNotFound") -> HTTPResponse:
-    """The answer of a web server; raises Broken where another try may help, else Failure, with `missing` for what is not there."""
+def opened(
+    url: str, headers: Mapping[str, str], missing: str = "ImageNotFound", trusted: ssl.SSLContext | None = None
+) -> HTTPResponse:
+    """The answer of a web server; raises Broken where another try may help, else Failure, with `missing` for what is not there.
+
+    By HTTPS it is believed by `trusted`; None: by what the image of this action trusts.
+    """
     request = urllib.request.Request(url, headers={"Accept-Encoding": "identity", **headers})
     try:
-        response: HTTPResponse = urllib.request.urlopen(request, timeout=SILENCE_SECONDS)
+        response: HTTPResponse = urllib.request.urlopen(request, timeout=SILENCE_SECONDS, context=trusted)
     except urllib.error.HTTPError as error:
         error.close()
         if error.code in TEMPORARY:

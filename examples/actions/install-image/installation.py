@@ -57,7 +57,7 @@ class Installation:
         self._disk = disk
         self._clock = clock
         self._sleep = sleep
-        self._server = Server(Patience(wanted.patience, clock=clock, sleep=sleep, say=say))
+        self._server = Server(Patience(wanted.patience, clock=clock, sleep=sleep, say=say), wanted.door)
         self._grow = wanted.grow
         self._seed_kind = wanted.seed
 

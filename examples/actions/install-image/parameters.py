@@ -6,6 +6,7 @@ from pathlib import Path
 
 from failure import Failure, required
 from seed import KINDS
+from server import TrustedDoor
 from stream import WebImage
 from variables import digest, flag, number
 
@@ -13,6 +14,8 @@ from variables import digest, flag, number
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parameters:
     """`web` is None for a system image of the appliance; `seed` is None when the image decides.
+
+    `door` is where the appliance is asked by HTTPS, None: by the plain URL `appliance`.
 
     `exact` means that the disk gets the image's own bytes, and no other part of it is touched.  `patience` and
     `interval` are in seconds.
@@ -22,6 +25,7 @@ class Parameters:
     web: WebImage | None
     disk: Path
     appliance: str
+    door: TrustedDoor | None
     metadata: str
     seed: str | None
     grow: bool
@@ -51,6 +55,7 @@ def of_install_image(environment: Mapping[str, str]) -> Parameters:
         web=web,
         disk=disk,
         appliance=known.get("TINKBOX_SERVER", ""),
+        door=_door(known),
         metadata=metadata,
         seed=seed,
         grow=flag(known, "GROW") is not False,
@@ -70,6 +75,7 @@ def of_image2disk(environment: Mapping[str, str]) -> Parameters:
         web=_web(known, "IMG_URL"),
         disk=_disk(known),
         appliance="",
+        door=None,
         metadata="",
         seed="none",
         grow=False,
@@ -108,6 +114,13 @@ def _web(known: dict[str, str], variable: str) -> WebImage:
         sha256=digest(known, "IMG_SHA256"),
         size=number(known, "IMG_SIZE") if known.get("IMG_SIZE") else None,
     )
+
+
+def _door(known: dict[str, str]) -> TrustedDoor | None:
+    plain, https, authority = (known.get(name, "") for name in ("TINKBOX_SERVER", "TINKBOX_HTTPS_SERVER", "TINKBOX_CA"))
+    if not (plain and https and authority):
+        return None
+    return TrustedDoor(plain.rstrip("/"), https.rstrip("/"), Path(authority))
 
 
 def _disk(known: dict[str, str]) -> Path:

@@ -1,8 +1,11 @@
 """Documents and ranges of blobs from a web server, over as many connections as it takes."""
 
 import re
-from collections.abc import Callable
+import ssl
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from http.client import HTTPException, HTTPResponse
+from pathlib import Path
 from typing import TypeVar
 
 from download import Broken, opened, shown
@@ -11,18 +14,38 @@ from patience import Patience
 
 AGENT = "tinkbox-install-image"
 _RANGE = re.compile(r"bytes (\d+)-(\d+)/(\d+|\*)\Z")
+_OTHER_HOST = (
+    "Another host answers in the appliance's place, or the appliance has a new authority: in that case boot the machine again "
+    "from the network, then retry the workflow"
+)
 T = TypeVar("T")
 
 
+@dataclass(frozen=True, slots=True)
+class TrustedDoor:
+    """The appliance by its plain URL, by that for HTTPS, and by the file with what it is trusted by there."""
+
+    plain: str
+    https: str
+    authority: Path
+
+
 class Server:
-    def __init__(self, patience: Patience) -> None:
+    """Where there is a trusted `door`, whatever has its plain URL is asked by HTTPS, and by nothing else."""
+
+    def __init__(self, patience: Patience, door: TrustedDoor | None = None) -> None:
         self._patience = patience
+        self._door = door
+        try:
+            self._trusted = ssl.create_default_context(cafile=door.authority) if door else None
+        except (OSError, ssl.SSLError) as error:
+            raise Failure("InvalidParameter", f"TINKBOX_CA is no file with certificates: {error}") from None
 
     def document(self, url: str, *, most: int, missing: str = "ImageNotFound", accept: str = "*/*") -> bytes:
         """All of a document of at most `most` bytes; raises Failure, with the reason `missing` when there is none."""
 
         def read() -> bytes:
-            with opened(url, {"User-Agent": AGENT, "Accept": accept}, missing) as response:
+            with self._opened(url, {"Accept": accept}, missing) as response:
                 content = bytes(_read(response, most + 1, exactly=False))
                 if len(content) > most:
                     raise Failure("DownloadRefused", f"{shown(url)} has more than {most} bytes")
@@ -44,7 +67,7 @@ class Server:
             came = False
             place = start + sum(lengths[:done])
             end = start + sum(lengths) - 1
-            with opened(url, {"User-Agent": AGENT, "Range": f"bytes={place}-{end}"}) as response:
+            with self._opened(url, {"Range": f"bytes={place}-{end}"}) as response:
                 _check_range(response, url, place, end, total)
                 while done < len(lengths):
                     piece = _read(response, lengths[done])
@@ -58,6 +81,17 @@ class Server:
     def give_up(self) -> None:
         """Whoever still waits for an answer fails soon."""
         self._patience.give_up()
+
+    def _opened(self, url: str, headers: Mapping[str, str], missing: str = "ImageNotFound") -> HTTPResponse:
+        door, trusted = self._door, None
+        if door is not None and url.startswith(f"{door.plain}/"):
+            url, trusted = door.https + url.removeprefix(door.plain), self._trusted
+        try:
+            return opened(url, {"User-Agent": AGENT, **headers}, missing, trusted)
+        except Failure as failure:
+            if failure.reason == "CertificateRefused" and trusted is not None:
+                raise Failure(failure.reason, str(failure), _OTHER_HOST) from None
+            raise
 
     def _again(self, url: str, read: Callable[[], T], came: Callable[[], bool] = lambda: False) -> T:
         while True:

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import tarfile
 from collections.abc import Iterator
-from contextlib import redirect_stderr, redirect_stdout
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,6 +22,7 @@ import pytest
 import zstandard
 from disk import Disk
 
+from tests.authority import Authority
 from tests.integration.actions.system_images import (
     FRAME,
     GPT,
@@ -324,6 +325,56 @@ def test_seed_that_leads_to_the_appliance(images: dict[str, bytes], appliance: R
         "meta-data": f'instance-id: "i-1"\nseedfrom: "{metadata}/"\n'.encode(),
         "user-data": b"",
     }
+
+
+@contextmanager
+def over_tls(authority: Authority, *names: str) -> Iterator[Registry]:
+    """The same by HTTPS, with a certificate for these names."""
+    with registry() as server:
+        server.socket = authority.server(*names).wrap_socket(server.socket, server_side=True)
+        yield server
+
+
+@pytest.mark.parametrize("kind", ["cidata", "url"])
+def test_images_and_metadata_come_by_https_alone_where_the_worker_says_so(
+    images: dict[str, bytes], appliance: Registry, disk: Path, tmp_path: Path, kind: str
+) -> None:
+    authority = Authority(tmp_path)
+    (tmp_path / "ca.crt").write_text(authority.pem)
+    with over_tls(authority, "127.0.0.1") as secured:
+        secured.has(Artifact(images["gpt"]))
+        secured.has_metadata(meta_data=META_DATA, user_data=USER_DATA)
+        done = install(
+            appliance, disk, TINKBOX_METADATA=f"{appliance.url}/metadata/token", SEED=kind,
+            TINKBOX_HTTPS_SERVER=secured.url.replace("http:", "https:"), TINKBOX_CA=str(tmp_path / "ca.crt"),
+        )  # fmt: skip
+        assert done.returncode == 0, done.stdout + done.stderr
+    assert secured.requests
+    assert not appliance.requests
+    told = seeded(disk, partitions(disk)[-1][0])["meta-data"]
+    # The installed system has no authority of ours, so it is led to the plain URL.
+    expected = (
+        META_DATA if kind == "cidata" else f'instance-id: "i-1"\nseedfrom: "{appliance.url}/metadata/token/"\n'.encode()
+    )
+    assert told == expected
+
+
+def test_an_impostor_gives_no_image_away(
+    images: dict[str, bytes], appliance: Registry, disk: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "ca.crt").write_text(Authority(tmp_path).pem)
+    appliance.has(Artifact(images["gpt"]))
+    with over_tls(Authority(tmp_path), "127.0.0.1") as impostor:
+        impostor.has(Artifact(images["gpt"]))
+        trusting = {
+            "TINKBOX_HTTPS_SERVER": impostor.url.replace("http:", "https:"),
+            "TINKBOX_CA": str(tmp_path / "ca.crt"),
+        }
+        failed(install(appliance, disk, **trusting), "CertificateRefused")
+        failed(install(appliance, disk, **{**trusting, "TINKBOX_CA": str(tmp_path / "none")}), "InvalidParameter")
+    assert not impostor.requests
+    assert not appliance.requests, "and it does not go back to plain HTTP"
+    assert disk.read_bytes() == b"\xaa" * DISK_SIZE
 
 
 def test_metadata_that_is_missing_fails_before_anything_is_written(

@@ -247,6 +247,7 @@ class Appliance:
                     sockets.networks,
                     direct=settings.dhcp.gives_addresses and sockets.has_no_relays,
                     single_port=settings.node.tftp_single_port,
+                    https=bool(authority()),
                 )
             ],
             self._vital_sources(),

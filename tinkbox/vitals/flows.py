@@ -10,7 +10,7 @@ EVERYBODY: Final = IPv4Address("255.255.255.255")
 _NO_ADDRESS: Final = IPv4Address(0)
 _CLIENT: Final = 68  # where DHCP clients hear replies
 # What each kind of reply has as long as this at least: a whole piece of a file, and the shortest packet of DHCP.
-_NEEDED: Final = {"HTTP": 1500, "TFTP": 1500, "DHCP": 328, "PXE": 328}
+_NEEDED: Final = {"HTTP": 1500, "HTTPS": 1500, "TFTP": 1500, "DHCP": 328, "PXE": 328}
 _LONGEST: Final = 1500
 _LONGEST_OF_TCP: Final = 65535  # rules see many segments as one packet
 

@@ -34,8 +34,8 @@ from tinkbox.model.sightings import Sighting
 
 _ADDRESS: Final = frozenset({Duty.DHCP})
 _FILES: Final = _ADDRESS | {Duty.HTTP, Duty.OSIE}
-_BEGINS: Final = _FILES | {Duty.STORE}
-_WORKS: Final = frozenset({Duty.HTTP, Duty.STORE})
+_BEGINS: Final = _FILES | {Duty.HTTPS, Duty.STORE}
+_WORKS: Final = frozenset({Duty.HTTP, Duty.HTTPS, Duty.STORE})
 # What a boot needs next that was last seen at a stage; iPXE, the kernel and the OSIE ask for an address again.
 _NEXT: Final[Mapping[Stage, frozenset[Duty]]] = {
     Stage.DISCOVER: _ADDRESS,
@@ -62,7 +62,7 @@ _OSIE_FILES: Final = ("vmlinuz", "initramfs", "firmware")
 _OSIE_STEPS: Final = (Step.KERNEL.name, Step.RAMDISK.name, Step.FIRMWARE.name, Step.BOOT.name)
 # What a rule finds that a machine lacks, whether or not it has come so far that it needs it.
 _LACKING: Final[Mapping[str, frozenset[Duty]]] = {"NoOsie": frozenset({Duty.OSIE})}
-_OSIE_TROUBLE: Final = {"network": _ADDRESS | {Duty.HTTP}, "credential": _WORKS}
+_OSIE_TROUBLE: Final = {"network": _ADDRESS | {Duty.HTTP}, "credential": _WORKS, "tls": frozenset({Duty.HTTPS})}
 
 
 def blamed(case: Case, symptom_of: frozenset[Duty]) -> Iterator[Fault]:

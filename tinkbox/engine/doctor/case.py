@@ -225,13 +225,14 @@ class Duty(StrEnum):
     PXE = "PXE"  # port 4011
     TFTP = "TFTP"
     HTTP = "HTTP"
+    HTTPS = "HTTPS"  # the node door over TLS, once an OSIE runs
     OSIE = "the OSIE"
     STORE = "what is kept"
     REGISTRY = "images"
     ENGINE = "containers on the appliance"
 
 
-REACHING: Final = frozenset({Duty.DHCP, Duty.PXE, Duty.TFTP, Duty.HTTP})
+REACHING: Final = frozenset({Duty.DHCP, Duty.PXE, Duty.TFTP, Duty.HTTP, Duty.HTTPS})
 BOOTING: Final = REACHING | {Duty.OSIE, Duty.STORE}
 
 

@@ -184,6 +184,8 @@ def test_a_loop_is_read_after_what_says_why_it_goes_on() -> None:
         (shut("tcp", 80, "HTTP"), [asked(0), *answered(1)], "Stalled"),
         (shut("tcp", 80, "HTTP"), LOADED, "PortShut"),
         (shut("tcp", 80, "HTTP"), [*LOADED, asked(5, Asker.IPXE), *answered(6)], "PortShut"),
+        (shut("tcp", 443, "HTTPS"), LOADED, "SilentLoader"),
+        (shut("tcp", 443, "HTTPS"), SENT, "PortShut"),
         (shut("udp", 514, "syslog"), SENT, "SilentOsie"),
         (vitals(unheard=(UNHEARD,)), [], "PortUnheard"),
         (vitals(unheard=(ANOTHER_UNHEARD,)), [], "NeverSeen"),

@@ -59,7 +59,7 @@ def interface_recreated(case: Case) -> Iterator[Finding]:
                 remedy=f"`systemctl restart tinkbox`, when `ip -br addr show {each.interface}` shows {each.address} and its ports or cable "
                 "are back. Netplan, ifup and the reload of a driver create interfaces anew.",
                 subject=each.interface,
-                stops=Stops(duties=REACHING - {Duty.HTTP}, interface=each.interface),
+                stops=Stops(duties=REACHING - {Duty.HTTP, Duty.HTTPS}, interface=each.interface),
             )
 
 

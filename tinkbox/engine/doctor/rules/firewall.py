@@ -14,7 +14,7 @@ from tinkbox.model.vitals import ShutPort, TakenPort
 
 _EVERYBODY: Final = "255.255.255.255"
 # What machines load by these is more than one packet.
-_FILES: Final = frozenset({"HTTP", "TFTP"})
+_FILES: Final = frozenset({"HTTP", "HTTPS", "TFTP"})
 # These keep what is typed.
 _KEEPING: Final = ("ufw", "firewalld")
 # By what a rule drops a part, by what nft and iptables call that.

@@ -411,6 +411,15 @@ def test_a_document_that_sends_its_osie_to_another_server_is_told_as_the_reason(
     assert silent.evidence[-1].endswith("command line: 'quiet'")
 
 
+def test_a_worker_that_meets_another_than_its_appliance_is_told_at_once_with_both_ways_out() -> None:
+    words = "the appliance at https://172.30.0.1 is not trusted: its certificate is not of the authority that this machine was given"
+    (found,) = silent_osie(case(*SENT, seen(40, Stage.OSIE_TROUBLE, words, part="tls"), after=1))
+    assert found.gravity is Gravity.FAULT
+    assert words in found.cause
+    assert "another host answers in its place" in found.remedy
+    assert "boot the machine again" in found.remedy
+
+
 def test_what_an_osie_says_by_syslog_alone_counts_as_well() -> None:
     told = said(40, "[12.30] trouble: network: no answer to DHCP on eth0: is the appliance running?")
     assert not list(silent_osie(case(*SENT, said=(told,), after=40))), "it may pass"

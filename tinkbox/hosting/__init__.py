@@ -37,7 +37,7 @@ class Place:
     """Where services run.
 
     `host` is what containers are labelled with, so that two hosts can share an engine.  `folder` is ours, for what
-    services write into /workflow.  Images without a registry's host come from `registry`.  `server` is the node door's
+    services write into /workflow.  Images without a registry's host come from `registry`, which is asked over TLS or not.  `server` is the node door's
     URL.  With `subnets` every workflow gets a network of its own out of them; without, its services have the machine's
     network, and `address`.  Only `volumes` are mounted, by their names; None: whatever folders templates name, as on a
     machine.  With a `share` each may take that of the host, and has few of root's rights; None: what it asks for, and the
@@ -53,6 +53,7 @@ class Place:
     subnets: IPv4Network | None = None
     volumes: Mapping[str, HostFolder] | None = field(default_factory=dict)
     share: Share | None = None
+    tls: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

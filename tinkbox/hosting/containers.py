@@ -45,7 +45,7 @@ class ServiceContainer:
         self._folder = folder
         self.service = wanted.service
         name = wanted.service.spec.image
-        self._image = ContainerImage(name, place.registry, appliance_only=wanted.appliance_only)
+        self._image = ContainerImage(name, place.registry, appliance_only=wanted.appliance_only, tls=place.tls)
 
     @property
     def image(self) -> str:

@@ -6,7 +6,7 @@ from tinkbox.model.errors import Unavailable
 from tinkbox.model.images.references import Sources, parse_reference
 from tinkbox.model.reasons import Reason
 from tinkbox.runtime import ContainerFailed, Containers, Runtime, nobody_listens
-from tinkbox.runtime.engine_messages import wants_https
+from tinkbox.runtime.engine_messages import over_tls, wants_https
 
 Heard = Callable[[], None]
 
@@ -22,10 +22,14 @@ def _unheard(_: "ContainerImage") -> Heard:
 
 
 class ContainerImage:
-    """The image of this name, as hosts of the appliance whose registry this is ask for it (`Sources.of`)."""
+    """The image of this name, as hosts of the appliance whose registry this is ask for it (`Sources.of`).
 
-    def __init__(self, name: str, appliance: str, *, appliance_only: bool) -> None:
+    `tls` tells that this registry is asked over TLS, so that the engine needs to know of no plain HTTP.
+    """
+
+    def __init__(self, name: str, appliance: str, *, appliance_only: bool, tls: bool = False) -> None:
         self._appliance = appliance
+        self._tls = tls
         self._sources = Sources.of(parse_reference(name), appliance, appliance_only=appliance_only)
         self._at = 0  # which of them it comes from
         self._known = len(self._sources.names) == 1  # whether that is known by now
@@ -74,11 +78,13 @@ class ContainerImage:
             try:
                 digest = await runtime.pull(self.name, asking(self))
             except ContainerFailed as error:
-                is_away = error.reason == Reason.REGISTRY_UNREACHABLE and not wants_https(str(error))
-                if is_away and self.registry == self._appliance:
-                    raise RegistryAway(str(error)) from None
+                is_ours, told = self.registry == self._appliance, str(error)
+                if is_ours and self._tls:
+                    told = over_tls(told)
+                if is_ours and error.reason == Reason.REGISTRY_UNREACHABLE and not wants_https(told):
+                    raise RegistryAway(told) from None
                 if error.reason != Reason.IMAGE_NOT_FOUND or at == last:
-                    raise
+                    raise ContainerFailed(error.reason, told) from None
             else:
                 self._known = True
                 return digest

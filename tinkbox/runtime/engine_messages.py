@@ -53,6 +53,11 @@ def wants_https(told: str) -> bool:
     return WANTS_HTTPS in told
 
 
+def over_tls(told: str) -> str:
+    """What the engine told of a registry that is to be asked over TLS: no setting of the engine is amiss then."""
+    return told.replace(f"; {_INSECURE}", "")
+
+
 _ROWS = (
     _row((), Reason.NO_SPACE, r"no space left on device|disk quota exceeded", "there is no space left for it"),
     _row(
@@ -82,6 +87,11 @@ _ROWS = (
     _row(
         (_PULL,), Reason.IMAGE_PULL_FAILED, r"server gave HTTP response to HTTPS client",
         "the registry does not speak HTTPS; " + _INSECURE,
+    ),
+    _row(
+        (_PULL,), Reason.IMAGE_PULL_FAILED, r"\bx509: ",
+        "the engine does not trust the registry's certificate; the authority of the appliance's belongs into /etc/docker/certs.d/HOST[:PORT]/ca.crt, "
+        "where an OSIE has it from its boot",
     ),
     _row(
         (_PULL,), Reason.REGISTRY_UNREACHABLE,

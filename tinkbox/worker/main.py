@@ -208,6 +208,7 @@ async def _serve_machine(
             # The network of a service is the machine's, so this is where it is reached.
             address=await patiently(partial(own_address, credential.server), Unavailable),
             volumes=None,
+            tls=bool(credential.authority),
         )
         host = ServiceHost(runtime, RemoteHostLink(door, boot_id), place, time.monotonic)
         machine = Machine(

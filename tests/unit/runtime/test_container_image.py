@@ -8,6 +8,7 @@ from tests.unit.worker.fakes import FakeRuntime
 from tinkbox.model.reasons import Reason
 from tinkbox.runtime import ContainerFailed, nobody_listens
 from tinkbox.runtime.container_image import ContainerImage, RegistryAway
+from tinkbox.runtime.engine_messages import meaning
 
 OURS, THEIRS = "appliance:80/quay.io/x:v1", "quay.io/x:v1"
 
@@ -87,3 +88,20 @@ async def test_a_digest_is_that_of_all_its_names() -> None:
     assert sought.digest == ""
     sought.pin(digest)
     assert (sought.digest, sought.name) == (digest, f"appliance:80/quay.io/x@{digest}")
+
+
+REFUSED = 'Get "https://172.30.0.1/v2/": dial tcp 172.30.0.1:443: connect: connection refused'
+
+
+@pytest.mark.parametrize("tls", [True, False])
+async def test_an_appliance_that_is_asked_over_tls_is_waited_for_when_it_refuses_connections(tls: bool) -> None:
+    class Refusing(FakeRuntime):
+        async def pull(self, image: str, heard: Callable[[], None] = nobody_listens) -> str:
+            raise meaning(Reason.IMAGE_PULL_FAILED, 500, REFUSED)
+
+    sought = ContainerImage("x:v1", "172.30.0.1", appliance_only=True, tls=tls)
+    with pytest.raises(RegistryAway if tls else ContainerFailed) as refusal:
+        await sought.pull(Refusing({}))
+    # One that has to be told of plain HTTP never answers.
+    assert ("insecure-registries" in str(refusal.value)) is not tls
+    assert REFUSED in str(refusal.value)

@@ -28,6 +28,7 @@ PULLS = [
     ("unexpected EOF", "RegistryUnreachable"),
     ('Get "https://172.30.0.1/v2/": dial tcp 172.30.0.1:443: connect: connection refused', "RegistryUnreachable"),
     ('Get "https://r:8080/v2/": http: server gave HTTP response to HTTPS client', "ImagePullFailed"),
+    ('Get "https://r/v2/": x509: certificate signed by unknown authority', "ImagePullFailed"),
     ("toomanyrequests: You have reached your pull rate limit", "ImagePullFailed"),
     (
         "error parsing HTTP 403 response body: invalid character '<' looking for beginning of value: \"<html><title>ERROR</title>\"",

@@ -44,7 +44,12 @@ class Containers:
         self._offer = offer
         self._helper = helper  # without one the image's command is process 1
         name = offer.action.spec.image
-        self.image = ContainerImage(name, self._credential.registry, appliance_only=offer.appliance_only)
+        self.image = ContainerImage(
+            name,
+            self._credential.registry,
+            appliance_only=offer.appliance_only,
+            tls=bool(self._credential.authority),
+        )
         self._find_disk = machine.find_disk
         self._disk = ""  # the block device that `disk` means, once it is known
 

@@ -247,7 +247,6 @@ class Appliance:
                     sockets.networks,
                     direct=settings.dhcp.gives_addresses and sockets.has_no_relays,
                     single_port=settings.node.tftp_single_port,
-                    https=bool(authority()),
                 )
             ],
             self._vital_sources(),
@@ -601,9 +600,7 @@ class Appliance:
         """The node door over TLS, as machines on one network reach it."""
         if not at.https_url:
             return None
-        return TlsDoor(
-            server=at.https_url, registry=at.https_registry, authority=self.certificates.authority_pem
-        )
+        return TlsDoor(server=at.https_url, registry=at.https_registry, authority=self.certificates.authority_pem)
 
     async def _answers(self, address: IPv4Address) -> bool:
         """Whether a host answers at an address that is on a network of ours."""

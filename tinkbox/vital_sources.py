@@ -38,19 +38,14 @@ _TFTP_HELPER: Final = Path("/sys/module/nf_conntrack_tftp")
 _USUAL_SOCKETS: Final = (Path("/var/run/docker.sock"),)
 
 
-def ports_for_machines(
-    networks: Sequence[Listening], *, direct: bool, single_port: bool, https: bool
-) -> Iterator[Port]:
-    """What machines have to reach on each network, by `https` as well.
-
-    `direct` is as in `Port`, `single_port` tells that TFTP sends from where it was asked.
-    """
+def ports_for_machines(networks: Sequence[Listening], *, direct: bool, single_port: bool) -> Iterator[Port]:
+    """What machines have to reach on each network; `direct` is as in `Port`, `single_port` tells that TFTP sends from where it was asked."""
     for each in networks:
         udp = {"DHCP": each.dhcp, "TFTP": each.tftp, "PXE": each.boot_server, "syslog": each.syslog}
         if each.names is not None:
             udp["DNS"] = each.names[0]
         sockets = [("udp", what, found) for what, found in udp.items() if found is not None]
-        tls = [("tcp", "HTTPS", each.node_tls)] if https else []
+        tls = [("tcp", "HTTPS", each.node_tls)] if each.node_tls is not None else []
         for protocol, what, found in [("tcp", "HTTP", each.node), *tls, *sockets]:
             yield Port(
                 interface=each.interface.name,

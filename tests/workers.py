@@ -3,10 +3,12 @@
 import hashlib
 import http.client
 from contextlib import closing
+from dataclasses import replace
 
 from tinkbox.client.node import NodeDoor
 from tinkbox.wire.messages.session import Opening, encode
-from tinkbox.wire.messages.worker import Credential
+from tinkbox.wire.messages.worker import Credential, decode_credential
+from tinkbox.wire.messages.worker import encode as encode_credential
 
 
 def opening(ticket: str, boot_id: str = "boot-1", instance: str = "1-process") -> Opening:
@@ -18,6 +20,15 @@ def opening(ticket: str, boot_id: str = "boot-1", instance: str = "1-process") -
 def door_of(credential: Credential, boot_id: str = "boot-1", instance: str = "1-process") -> NodeDoor:
     """The node door of the worker that holds this credential."""
     return NodeDoor(credential, opening(credential.token, boot_id, instance))
+
+
+def plain(credential: str) -> str:
+    """The same credential for plain HTTP, as workers of earlier releases have it: for what stands between and reads along."""
+    given = decode_credential(credential)
+    server = given.url_for_others
+    return encode_credential(
+        replace(given, server=server, registry=server.partition("://")[2], authority="", http_server="")
+    )
 
 
 def begin(port: int, ticket: str, source: str = "127.0.0.1", boot_id: str = "boot-1") -> str:

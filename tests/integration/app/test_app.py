@@ -11,6 +11,7 @@ from typing import NoReturn
 
 import pytest
 
+from tests.authority import Authority
 from tests.integration.cli.serving import Configuration, configure, give_osie, run, serving
 from tests.workers import begin
 from tinkbox.app import _keep_running
@@ -139,7 +140,18 @@ def test_the_command_for_a_credential_makes_one_that_works(appliance: Configurat
     data = ("--data", str(appliance.data))
     assert run(*data, "hardware", "push", "--file", str(machine)).status == 0
     credential = json.loads(run(*data, "hardware", "credential", "08:00:27:00:00:01").out)
-    assert credential["server"] == f"http://127.0.0.1:{appliance.http_port}"
+    assert credential["server"] == f"https://127.0.0.1:{appliance.https_port}"
+    assert credential["http_server"] == f"http://127.0.0.1:{appliance.http_port}"
+    # The worker's own requests prove that the doors and the credential go together.
+    file = tmp_path / "worker.json"
+    file.write_text(json.dumps(credential))
+    asked = run("--worker", "--credential", str(file), "--fetch", "/worker/time")
+    assert (asked.status, "unix" in json.loads(asked.out)) == (0, True)
+    other = credential | {"authority": Authority(tmp_path).pem}
+    file.write_text(json.dumps(other))
+    refused = run("--worker", "--credential", str(file), "--fetch", "/worker/time")
+    assert (refused.status != 0, refused.out) == (True, "")
+    assert "is not of the authority that this machine was given" in refused.err
     secret = begin(appliance.http_port, credential["token"])
     status, said = ask(appliance.http_port, "/worker/attempts/x/data", Authorization=f"Bearer {secret}")
     assert (status, b"no such attempt" in said) == (404, True)

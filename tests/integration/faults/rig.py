@@ -24,6 +24,7 @@ from tests.integration.faults.verdict import Facts
 from tests.integration.faults.wire import Wire
 from tests.integration.registry.serving import layer
 from tests.integration.worker.machine import IMAGE
+from tests.workers import plain
 from tinkbox.client.operator import Operator
 from tinkbox.client.operator.lasting_connection import LastingConnection
 from tinkbox.model.errors import Unavailable
@@ -234,7 +235,7 @@ class Rig:
                     credential = await self.operator.hardware.credential(self.machine)
                 except Unavailable:  # the appliance was killed
                     await asyncio.sleep(0.05)
-        (self.folder / "worker.json").write_text(json.dumps(credential))
+        (self.folder / "worker.json").write_text(plain(json.dumps(credential)))
 
     def clear(self) -> None:
         """Remove all containers."""

@@ -23,6 +23,7 @@ from tests.integration.cli.serving import ROOT, Configuration, clean_environment
 from tests.integration.docker_engine import DockerEngine
 from tests.integration.engine.appliance import hardware, mac
 from tests.integration.registry.serving import layer
+from tests.workers import plain
 from tinkbox.cli.nouns.workflow.following import ENDS
 from tinkbox.client.operator import Operator
 from tinkbox.client.operator.lasting_connection import LastingConnection
@@ -221,7 +222,10 @@ class Worker:
         self._log = lab.folder / "worker.log"
         command = [sys.executable, "-m", "tinkbox", "--worker", "--no-privileged", "--docker", lab.engine.url]
         command += ["--credential", str(lab.folder / "worker.json"), "--data", str(lab.folder / "worker")]
-        command += ["--server", server] if server else []
+        if server:
+            file = lab.folder / "worker.json"
+            file.write_text(plain(file.read_text()))
+            command += ["--server", server]
         command += [] if debug else ["--no-debug"]
         command = lab.engine.beside(command) if beside_engine else lab.engine.with_its_devices(command)
         if boot_id:

@@ -8,6 +8,7 @@ packages are those of the cache: what a mirror serves changes.  Only what is com
 """
 
 import argparse
+import hashlib
 import marshal
 import os
 import shutil
@@ -67,6 +68,9 @@ def main() -> None:
         print(line)
     if lines:
         sys.exit(f"two builds of one commit differ; both are in {output}")
+    with (folders[0] / PROGRAM).open("rb") as program:
+        digest = hashlib.file_digest(program, "sha256").hexdigest()
+    print(f"two builds of {commit} are the same; {PROGRAM} has the SHA-256 {digest}")
     shutil.rmtree(output)
 
 

@@ -9,13 +9,13 @@ BIN      := $(VENV)/bin
 BUILD    := build
 SOURCES  := $(shell find tinkbox -name '*.py' -o -name '*.sql') $(wildcard tinkbox/osie/files/* tinkbox/engine/templates/catalogue/* systemd/*) \
             tinkbox/catalogue/entries.yaml tinkbox/catalogue/catalogue.keys
-LOADERS  := tinkbox/boot/loaders/undionly.kpxe tinkbox/boot/loaders/ipxe-arm64.efi tinkbox/boot/loaders/grubx64.efi
+LOADERS  := tinkbox/boot/loaders/undionly.kpxe tinkbox/boot/loaders/grubx64.efi
 KEYS     := tinkbox/catalogue/keys/LICENCE.ubuntu-keyring
 TOOLS    := tinkbox/worker/tools/entrypoint
 HELPER   := $(wildcard packaging/helper/*.[ch])
 ONEFILE  := packaging/tinkbox.spec $(wildcard packaging/onefile/*)
 
-PACKAGES_BUILD := python3 python3-venv libpython3-dev zlib1g-dev libexpat1-dev gcc libc6-dev binutils ipxe
+PACKAGES_BUILD := python3 python3-venv libpython3-dev zlib1g-dev libexpat1-dev gcc libc6-dev binutils
 PACKAGES_ARM64 := gcc-aarch64-linux-gnu libc6-dev-arm64-cross
 PACKAGES_HELPER := gcc libc6-dev busybox-static
 PACKAGES_LAB   := qemu-system-x86 qemu-utils ovmf seabios ipxe-qemu iproute2 busybox-static e2fsprogs mtools dosfstools fdisk \
@@ -92,16 +92,12 @@ $(BIN)/.ready: packaging/requirements.txt pyproject.toml | packages-build
 	touch $@
 
 loaders: $(LOADERS)
-tinkbox/boot/loaders/ipxe-arm64.efi: packaging/ipxe.py packaging/pinned.py | packages-build
-	$(PYTHON) packaging/ipxe.py --output $@ --cache $(BUILD)/debs
+# iPXE for every firmware.
+tinkbox/boot/loaders/undionly.kpxe: packaging/ipxe.py packaging/pinned.py | packages-build
+	$(PYTHON) packaging/ipxe.py --output $(@D) --cache $(BUILD)/debs
 # What is signed for Secure Boot: shim, and the GRUB that it starts.
 tinkbox/boot/loaders/grubx64.efi: packaging/loaders.py | packages-build
 	$(PYTHON) packaging/loaders.py --output $(@D) --cache $(BUILD)/debs
-tinkbox/boot/loaders/undionly.kpxe: | packages-build
-	mkdir -p $(@D)
-	install -m 0644 /usr/lib/ipxe/snponly.efi /usr/lib/ipxe/ipxe.efi $(@D)/
-	install -m 0644 /usr/share/doc/ipxe/copyright $(@D)/LICENCE.ipxe
-	install -m 0644 /usr/lib/ipxe/undionly.kpxe $@
 
 # What distributions sign their images with.  The licence of the last package is what is laid there last.
 keys: $(KEYS)

@@ -1,9 +1,10 @@
-"""Gathers iPXE for arm64 UEFI: Debian's own build, which comes with the release after the one we build on.
+"""Gathers iPXE for x86 and for arm64: Debian's own builds, of the release after the one that we build on.
 
-    python packaging/ipxe.py --output tinkbox/boot/loaders/ipxe-arm64.efi --cache build/debs
+    python packaging/ipxe.py --output tinkbox/boot/loaders --cache build/debs
 
-Debian 12 has iPXE for x86 only.  The package of its successor is pinned by its digest, so it does not matter who serves
-it; only the loader and its licence are taken out of it, and nothing is installed.
+Debian 12 has iPXE of 2019, for x86 only and without HTTPS.  The package of its successor is for all architectures.  It is
+pinned by its digest, so it does not matter who serves it; only the loaders and their licence are taken out of it, and
+nothing is installed.
 """
 
 import argparse
@@ -23,25 +24,31 @@ POOLS = (
     "http://deb.debian.org/debian/pool/main/i/ipxe",
     "https://snapshot.debian.org/archive/debian/20250601T000000Z/pool/main/i/ipxe",
 )
-LOADER = "usr/lib/ipxe/ipxe-arm64.efi"
-LICENCE = "usr/share/doc/ipxe/copyright"
+# What it is called here and in the package.  The last one is what make looks at.
+LOADERS = {
+    "LICENCE.ipxe": "usr/share/doc/ipxe/copyright",
+    "snponly.efi": "usr/lib/ipxe/snponly.efi",
+    "ipxe.efi": "usr/lib/ipxe/ipxe-amd64.efi",
+    "ipxe-arm64.efi": "usr/lib/ipxe/ipxe-arm64.efi",
+    "undionly.kpxe": "usr/lib/ipxe/undionly.kpxe",
+}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--output", type=Path, required=True, help="the loader; its licence is laid beside it")
+    parser.add_argument("--output", type=Path, required=True, help="folder of the loaders and their licence")
     parser.add_argument("--cache", type=Path, required=True, help="where the downloaded package is kept")
     arguments = parser.parse_args()
     arguments.cache.mkdir(parents=True, exist_ok=True)
-    arguments.output.parent.mkdir(parents=True, exist_ok=True)
+    arguments.output.mkdir(parents=True, exist_ok=True)
     try:
         package = cached(arguments.cache / PACKAGE, POOLS)
     except LookupError as error:
         sys.exit(f"{PACKAGE} could not be downloaded: {error}: is the package mirror reachable from here?")
     with tempfile.TemporaryDirectory(prefix="tinkbox-ipxe-") as scratch:
         subprocess.run(["dpkg-deb", "--extract", package, scratch], check=True)
-        shutil.copyfile(Path(scratch, LICENCE), arguments.output.with_name("LICENCE.ipxe-arm64"))
-        shutil.copyfile(Path(scratch, LOADER), arguments.output)
+        for name, place in LOADERS.items():
+            shutil.copyfile(Path(scratch, place), arguments.output / name)
 
 
 def cached(path: Path, pools: Sequence[str]) -> Path:

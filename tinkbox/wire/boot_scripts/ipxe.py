@@ -1,6 +1,6 @@
 """Boot scripts for iPXE, built from tokens: no text from outside can become a command.
 
-Debian's iPXE is of January 2019, so nothing newer is used here.
+A card's boot ROM may be iPXE of its own, and older than the one that we send: nothing newer than January 2019 is used here.
 """
 
 import re

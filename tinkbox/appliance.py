@@ -91,6 +91,7 @@ from tinkbox.model.metadata import Defaults
 from tinkbox.model.vitals import UncleanEnd
 from tinkbox.node.authority import routes as authority_routes
 from tinkbox.node.discovery import routes as discovery_routes
+from tinkbox.node.enrolment import routes as enrolment_routes
 from tinkbox.node.handed_in import HandedIn
 from tinkbox.node.hosting import routes as hosting_routes
 from tinkbox.node.metadata import compatible_routes
@@ -322,6 +323,7 @@ class Appliance:
         service = BootService(
             address=at.interface.address,
             url=at.url,
+            https_url=at.https_url,
             proxy=settings.dhcp.mode == "proxy",
             # Option 7 names no port.
             syslog=at.interface.address if at.syslog and settings.node.syslog_port == SYSLOG_PORT else None,
@@ -446,6 +448,7 @@ class Appliance:
             *progress_routes(self.engine.running_progress, authenticate),
             *session_routes(self.engine.machines.sessions),
             *discovery_routes(self.engine.discovery, self.engine.machines.sessions.authenticate, time.monotonic),
+            *enrolment_routes(self.engine.machines.enrolments, authenticate, time.monotonic),
             *hosting_routes(self.engine.services, authenticate, self.engine.machines.progress.contact, self._handed_in),
             *shell_routes(self.engine.shells, authenticate),
             *boot_routes(self.engine.booting, self.engine.credential, self._boot_folder(at)),
@@ -705,6 +708,7 @@ def _said(settings: Settings, sockets: Sockets) -> EngineSettings:
         rules=settings.discovery.rules,
         retention=settings.retention.of.fitted(room_on_disk(settings.data)),
         tpm_rule=settings.tpm_rule,
+        https_boot=settings.boot.https_boot,
         metadata=replace(told_systems(settings), ports=_metadata_ports(settings, sockets)),
         audit=settings.data,
         audit_places=AuditPlaces(syslog=settings.audit.syslog, file=settings.audit.file, name=settings.name),

@@ -22,6 +22,8 @@ from tinkbox.wire.messages import disks, journal
 from tinkbox.wire.messages import hosting as services
 from tinkbox.wire.messages.breakpoints import Asked, Held, Orders, Resumed, decode_orders
 from tinkbox.wire.messages.disks import Looked
+from tinkbox.wire.messages.enrolment import Enrolled
+from tinkbox.wire.messages.enrolment import encode as encode_enrolled
 from tinkbox.wire.messages.hosting import Observed, Wanted, decode_wanted
 from tinkbox.wire.messages.inventory import Accepted, Told, decode_accepted, encode_message
 from tinkbox.wire.messages.journal import Answer, History
@@ -130,6 +132,10 @@ class NodeDoor:
         path = f"/worker/attempts/{attempt}/progress"
         # Nobody settles what is missing for a word that may be lost: an appliance that does not know it is left alone.
         await NodeDoor._exchange(self, "POST", path, encode_telling(telling).encode(), REQUEST_SECONDS)
+
+    async def tell_enrolment(self, enrolled: Enrolled) -> None:
+        """Say what the machine's firmware trusts.  Raises NotFound for an appliance of before there was enrolment, Conflict for another's authority."""
+        await self._send("POST", "/worker/enrolment", encode_enrolled(enrolled).encode())
 
     async def orders(self, attempt: str, seen: str, engine_away: float = 0.0) -> Orders | None:
         """Wait for other orders than those of this mark; None when there are none yet.

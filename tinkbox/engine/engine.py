@@ -66,6 +66,7 @@ from tinkbox.model.diagnosis import Diagnosis
 from tinkbox.model.discovery import Quotas, Rule
 from tinkbox.model.disk_usage import Stored
 from tinkbox.model.documents.secret_fields import refuse_masked
+from tinkbox.model.enrolment import HttpsBoot
 from tinkbox.model.errors import Remarks
 from tinkbox.model.hardware import Hardware, MacAddress
 from tinkbox.model.images.standing import StandingOf
@@ -74,6 +75,7 @@ from tinkbox.model.limits import RENDERINGS, Limits
 from tinkbox.model.retention import Retention
 from tinkbox.model.session import TpmRule
 from tinkbox.store.database import Store
+from tinkbox.wire.efi_signature_lists import authority_fingerprint
 from tinkbox.wire.messages.worker import Credential
 
 
@@ -84,7 +86,8 @@ class EngineSettings:
     `names.address` is the appliance's own on its first network, where machines reach it at `url`; `own` are those on all of
     its networks.  `mode` is the setting `dhcp.mode`; without `discovers` unknown machines are ignored.  `recordings` is
     the folder for what was typed in shells, `images` the registry's, `osie` that of OSIEs.  `audit` is the folder for the head of
-    the audit, None: it is kept nowhere; `audit_places` is where its lines are sent to.
+    the audit, None: it is kept nowhere; `audit_places` is where its lines are sent to.  `authority` is what our
+    certificate is issued by (PEM), empty: there is none.
     """
 
     names: Names
@@ -100,6 +103,8 @@ class EngineSettings:
     rules: Sequence[Rule] = ()
     retention: Retention = field(default_factory=Retention)
     tpm_rule: TpmRule = TpmRule.FIRST
+    https_boot: HttpsBoot = HttpsBoot.OFF
+    authority: str = ""
     metadata: Policy = field(default_factory=Policy)
     audit: Path | None = None
     audit_places: AuditPlaces = field(default_factory=AuditPlaces)
@@ -177,7 +182,9 @@ class Engine:
             supply=self.directory.supply,
             tpm_rule=settings.tpm_rule,
             reserved=(settings.names.name, settings.names.address),
+            authority=authority_fingerprint(settings.authority),
         )  # fmt: skip
+        self._enrolls = settings.https_boot is HttpsBoot.ENROLL
         addressing = Addressing(
             mode=settings.mode, subnets=settings.subnets, own=settings.own, held=around.held, cards=around.cards
         )
@@ -337,7 +344,7 @@ class Engine:
         if not worker:
             return self.discovery.credential(plan.interface.mac, server, registry, address)
         ticket = self.machines.sessions.ticket(Kind.BOOT, worker, address)
-        return Credential(server=server, registry=registry, worker=worker, token=ticket)
+        return Credential(server=server, registry=registry, worker=worker, token=ticket, enroll=self._enrolls)
 
 
 def _remarks_on(addressing: Addressing, lease_at: Callable[[IPv4Address], Lease | None], machine: Hardware) -> Remarks:

@@ -28,7 +28,7 @@ class Asker(StrEnum):
 class Client:
     """A machine as its DHCP packet shows it.
 
-    `architecture` is option 93's first value that we know (RFC 4578 §2.1) or None.  `relay` is where the machine's
+    `https` tells that it is an iPXE that has HTTPS.  `architecture` is option 93's first value that we know (RFC 4578 §2.1) or None.  `relay` is where the machine's
     network begins when a relay passed the packet on: giaddr, or the link that its option 82 selects (RFC 3527), else
     0.0.0.0.  `circuit` is what option 82 says of the port, for people, and `port` the relay and its port, to be compared; both are
     empty when it says nothing.  `wanted` is the address it asks for or has;
@@ -39,6 +39,7 @@ class Client:
 
     mac: MacAddress
     asker: Asker = Asker.SYSTEM
+    https: bool = False
     architecture: int | None = None
     vendor_class: str = ""
     hostname: str = ""
@@ -99,7 +100,7 @@ class Plan:
     `script` is the URL of what the workflow supplies.  `ticket` tells that a worker is to work on it.  `hardware_id` is empty for a
     machine that nobody knows.
     `interface` has the address to give: the reserved one, or that of `lease`; None: another server gives it.
-    `firmware` is whether its cards need some.
+    `firmware` is whether its cards need some.  With `https` it loads by HTTPS alone: its firmware trusts our authority.
     """
 
     boot: Boot
@@ -113,6 +114,7 @@ class Plan:
     local_boot: LocalBoot | None = None
     lease: Lease | None = None
     firmware: Need = Need.UNKNOWN
+    https: bool = False
 
 
 class Stage(StrEnum):
@@ -158,6 +160,10 @@ class Stage(StrEnum):
     REVOKED = "its credentials were revoked"
     CREDENTIAL = "a credential was made by hand"
     TPM_DECIDED = "a person decided which TPM it has to show"
+    ENROLLED = "its firmware trusts the appliance's authority"
+    NOT_ENROLLED = "its firmware was not given the appliance's authority"
+    HTTPS_WANTED = "was told to come by HTTPS"
+    HTTPS_DECIDED = "a person decided how it boots"
     CLOCK = "told its clock"
     OSIE_TROUBLE = "its OSIE has trouble"
     DOWNLOAD_TROUBLE = "its download has trouble"
@@ -177,6 +183,8 @@ EVIDENCE: Final = frozenset(
         Stage.REVOKED,
         Stage.CREDENTIAL,
         Stage.TPM_DECIDED,
+        Stage.ENROLLED,
+        Stage.HTTPS_DECIDED,
     }
 )
 # Of these, what any host can cause as often as it likes: it takes no room from the others.
@@ -220,7 +228,7 @@ INSTALLED: Final = frozenset({Stage.METADATA, Stage.CLOUD_INIT, Stage.PHONED_HOM
 # By which an installed system is known to run.
 OWN_SYSTEM: Final = (Stage.DISK_BOOTED, *INSTALLED)
 # What people did about a machine, wherever its boot is.
-DECISIONS: Final = frozenset({Stage.REVOKED, Stage.CREDENTIAL, Stage.TPM_DECIDED})
+DECISIONS: Final = frozenset({Stage.REVOKED, Stage.CREDENTIAL, Stage.TPM_DECIDED, Stage.HTTPS_DECIDED})
 
 
 class Step(StrEnum):
@@ -234,6 +242,7 @@ class Step(StrEnum):
     SCRIPT = "load the boot script of its workflow or its hardware document"
     DISK = "boot its disk"
     LOADER = "load or start grubx64.efi, which boots its disk"
+    HTTPS = "come to the appliance by HTTPS"
 
 
 class StepError(StrEnum):

@@ -11,6 +11,7 @@ from pathlib import Path
 from tinkbox.model.session import TpmRule
 from tinkbox.settings import readers
 from tinkbox.settings.audit import AuditSettings
+from tinkbox.settings.boot import BootedMachines
 from tinkbox.settings.declaring import computed, section, setting
 from tinkbox.settings.dhcp import Dhcp, check_dhcp
 from tinkbox.settings.discovery import Discovery
@@ -74,6 +75,7 @@ class Settings:
     )
     node: Node = section(Node)
     tls: Tls = section(Tls, check_tls)
+    boot: BootedMachines = section(BootedMachines)
     docker: str = setting(
         "unix:///var/run/docker.sock",
         readers.engine,

@@ -35,6 +35,7 @@ from tinkbox.store.counts import FigureTable
 from tinkbox.store.declarations import DeclarationTable
 from tinkbox.store.discovery import DiscoveryTable
 from tinkbox.store.disks import DiskTable
+from tinkbox.store.enrolments import EnrolmentTable
 from tinkbox.store.ephemeral_data import DataTable
 from tinkbox.store.events import EventTable
 from tinkbox.store.firmware_traits import FirmwareTraitTable
@@ -122,6 +123,7 @@ class Tables:
     conditions: ConditionTable
     tokens: TokenTable
     audit: AuditTable
+    enrolments: EnrolmentTable
 
     @classmethod
     def on(cls, connection: sqlite3.Connection) -> Self:
@@ -161,6 +163,7 @@ class Tables:
             ConditionTable(connection),
             TokenTable(connection),
             AuditTable(connection),
+            EnrolmentTable(connection),
         )
 
 

@@ -34,6 +34,7 @@ from tinkbox.worker.attempts.retrying import BEGIN_SECONDS
 from tinkbox.worker.containers.action_containers import remove_strays
 from tinkbox.worker.containers.salvage import discard
 from tinkbox.worker.discovery import introduced, tell
+from tinkbox.worker.enrolment import enrol
 from tinkbox.worker.faithful_door import FaithfulDoor
 from tinkbox.worker.files.credential_file import CREDENTIAL, read_credential
 from tinkbox.worker.files.failure_files import Words
@@ -44,6 +45,7 @@ from tinkbox.worker.host.addresses import own_address, refuse_no_url, refuse_oth
 from tinkbox.worker.host.chosen_disk import find_disk
 from tinkbox.worker.host.disks import look
 from tinkbox.worker.host.engine_room import little_room
+from tinkbox.worker.host.firmware_authorities import enroll
 from tinkbox.worker.host.inventory import inventory
 from tinkbox.worker.host.kernel_log import read_kernel_log
 from tinkbox.worker.host.loaded_kernel import start_loaded_kernel
@@ -221,9 +223,12 @@ async def _serve_machine(
             extra={"action": "worker.starts"},
         )  # fmt: skip
         async with asyncio.TaskGroup() as group:
-            telling = group.create_task(tell(door, boot_id, inventory))
+            telling = [group.create_task(tell(door, boot_id, inventory))]
+            if credential.enroll and credential.authority:
+                telling.append(group.create_task(enrol(door, credential.authority, enroll)))
             await serve_and_host(machine, door, host)
-            telling.cancel()
+            for each in telling:
+                each.cancel()
 
 
 async def serve_and_host(machine: Machine, door: Door, host: Host) -> None:

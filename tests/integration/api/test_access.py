@@ -40,6 +40,7 @@ NEEDED = {
     ("POST", "/v1/hardware/{key}/credential"): OPERATE,
     ("PUT", "/v1/hardware/{key}/tpm"): OPERATE,
     ("DELETE", "/v1/hardware/{key}/tpm"): OPERATE,
+    ("DELETE", "/v1/hardware/{key}/https"): OPERATE,
     ("POST", "/v1/hardware/{key}/discard-history"): OPERATE,
     ("GET", "/v1/hardware/{key}/timeline"): LOOK,
     ("GET", "/v1/rollouts"): LOOK,
@@ -408,6 +409,7 @@ async def test_who_may_only_operate_sees_neither_what_is_rendered_nor_what_was_s
         ("POST", "/v1/hardware/machine-1/return", {}),
         ("PUT", "/v1/hardware/machine-1/tpm", {"sha256": "0" * 64}),
         ("DELETE", "/v1/hardware/machine-1/tpm", {}),
+        ("DELETE", "/v1/hardware/machine-1/https", {}),
     ]
     told: dict[Right, list[str]] = {}
     for right, token in ((OPERATE, f"{OPERATE}-token"), (LOOK, TOKEN)):

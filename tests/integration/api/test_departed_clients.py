@@ -171,6 +171,7 @@ CHANGES = [
     Change("POST", f"{HARDWARE}/credential", "credential rotated", None, machine),
     Change("PUT", f"{HARDWARE}/tpm", "TPM accepted", {"sha256": "0" * 64}, machine),
     Change("DELETE", f"{HARDWARE}/tpm", "TPM forgotten", None, machine),
+    Change("DELETE", f"{HARDWARE}/https", "HTTPS forgotten", None, machine),
     Change("POST", f"{HARDWARE}/discard-history", "lost history discarded", None, lost_of_machine),
     Change("POST", "/v1/discovered/{key}/accept", "hardware accepted", {}, stranger),
     Change("POST", "/v1/discovered/{key}/refuse", "unknown machine refused", None, stranger),

@@ -73,6 +73,7 @@ async def told_by(door: Door) -> dict[str, Any]:
 # Of what that release had no word for, as long as there is nothing to be told of it.
 NEWS = [
     ("digest", ""), ("full", False), ("lost", ""), ("lost_hint", ""), ("tpm", {"accepted": "", "shown": ""}),
+    ("https", {"tls": "plain", "authority": "", "at": None}),
     ("tasks_before", 0), ("tasks_after", 0), ("services_more", 0), ("retired", None), ("notes", []),
 ]  # fmt: skip
 # What documents have now beside what they had; it is worked out of what they had, or nothing.

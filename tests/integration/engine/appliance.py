@@ -19,6 +19,7 @@ from tinkbox.engine.templates.binding import Names
 from tinkbox.model.boot import Plan
 from tinkbox.model.diagnosis import Diagnosis
 from tinkbox.model.documents.hardware import parse_hardware
+from tinkbox.model.enrolment import HttpsBoot
 from tinkbox.model.hardware import MacAddress
 from tinkbox.model.history import History, fold
 from tinkbox.model.images.standing import ImageStanding, Source, WantedImage
@@ -31,6 +32,7 @@ from tinkbox.wire.messages.worker import Hello, Leaving, Offer, Order, Report
 
 ADDRESS = "172.30.0.1"
 DOMAIN = "workflows.tinkbox.internal"
+AUTHORITY = "-----BEGIN CERTIFICATE-----\nMIJvd24=\n-----END CERTIFICATE-----\n"
 HELLO = """\
 version: "0.1"
 name: hello_world_workflow
@@ -123,6 +125,8 @@ class Appliance(Engine):
             images=folder / "registry",
             mode="reservation",
             tpm_rule=tpm_rule,
+            https_boot=HttpsBoot.ENROLL,
+            authority=AUTHORITY,
         )
         super().__init__(store, around, settings)
 

@@ -117,6 +117,7 @@ FOR_ONE = {
     "breakpoint shell",
     "hardware credential",
     "hardware tpm",
+    "hardware https",
     "template update",
     "workflow watch",
 }

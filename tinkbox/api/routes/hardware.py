@@ -43,6 +43,7 @@ from tinkbox.model.boot import Stage
 from tinkbox.model.disks.selection import parse_path
 from tinkbox.model.documents.hardware import labelled_document, parse_hardware
 from tinkbox.model.documents.secret_fields import masked
+from tinkbox.model.enrolment import Enrolment, Tls
 from tinkbox.model.errors import Invalid, Problem, Remarks
 from tinkbox.model.firmware_traits import FirmwareTraits, LocalBoot
 from tinkbox.model.hardware import Hardware, MacAddress, address_of, mac_of, name_of
@@ -98,6 +99,12 @@ class TpmDocument(TypedDict):
     shown: str
 
 
+class HttpsDocument(TypedDict):
+    tls: Tls
+    authority: str
+    at: Time | None
+
+
 class RetiredDocument(TypedDict):
     at: Time | None
     who: str
@@ -124,6 +131,7 @@ class HardwareDocument(HardwareKey):
     stage_at: Time | None
     stalled: str
     tpm: TpmDocument
+    https: HttpsDocument
     last_contact: Time | None
     created_at: Time | None
     updated_at: Time | None
@@ -306,7 +314,19 @@ def routes(
                 web.delete("/v1/hardware/{key}/tpm", forget_tpm),
             ),
         ),
+        *_ways_to_boot(machines, scopes),
     ]
+
+
+def _ways_to_boot(machines: Machines, scopes: Scopes) -> list[web.RouteDef]:
+    async def forget_https(request: web.Request) -> Json[ChangedHardware]:
+        """Let the machine boot by plain HTTP again."""
+        status = await machines.forget_https(key_of(request), caller(request).name)
+        log_change(request, "HTTPS forgotten", status.hardware.id)
+        return answered(changed_document(request, status))
+
+    forget = web.delete("/v1/hardware/{key}/https", forget_https)
+    return needing(Right.OPERATE, *keeping_to_scope(scopes.machine, forget))
 
 
 def added_from_document(document: Document) -> Added:
@@ -370,12 +390,19 @@ def hardware_document(status: MachineStatus, *, secrets: bool) -> HardwareDocume
         "stage_at": time(status.stage_at),
         "stalled": status.stalled,
         "tpm": {"accepted": status.tpm_accepted, "shown": status.tpm},
+        "https": https_document(status.enrolment),
         "last_contact": time(status.last_contact),
         "created_at": time(status.created_at),
         "updated_at": time(status.updated_at),
         "retired": retired_document(status.retired),
         "document": document if secrets else masked(document),
     }
+
+
+def https_document(enrolment: Enrolment | None) -> HttpsDocument:
+    if enrolment is None:
+        return {"tls": Tls.PLAIN, "authority": "", "at": None}
+    return {"tls": Tls.ENROLLED, "authority": enrolment.authority, "at": time(enrolment.at)}
 
 
 def _lost_history(lost: LostWork | None) -> LostHistoryField:

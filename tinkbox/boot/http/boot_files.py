@@ -25,12 +25,12 @@ from tinkbox.boot.http.kernel_command_line import kernel_arguments, syslog
 from tinkbox.boot.http.loaders import FOLDER, LOADERS, loader_path
 from tinkbox.model.boot import Boot, Plan, Stage, Step, StepError
 from tinkbox.model.card_firmware import Need, is_virtual
-from tinkbox.model.errors import Invalid, NotFound, Unavailable
+from tinkbox.model.errors import Forbidden, Invalid, NotFound, Unavailable
 from tinkbox.model.hardware import MacAddress
 from tinkbox.model.rates import Buckets, Rate
 from tinkbox.model.sightings import OTHER_HOST, Fact
 from tinkbox.wire.boot_scripts.failed_steps import told_by_ipxe
-from tinkbox.wire.boot_scripts.ipxe import BootFiles, machine_facts, script
+from tinkbox.wire.boot_scripts.ipxe import BootFiles, come_by_https, machine_facts, script
 from tinkbox.wire.messages.worker import Credential, TlsDoor
 
 FIRMWARE: Final = "firmware"  # the second ramdisk, which not every OSIE has, and not every machine is sent
@@ -90,6 +90,12 @@ class BootFolder:
     tls: Callable[[], TlsDoor | None] = lambda: None
     takes_https: Callable[[str], bool] = lambda _: False
 
+    @property
+    def https_url(self) -> str:
+        """The URL of the node door over TLS, empty: there is none."""
+        door = self.tls()
+        return door.server if door else ""
+
     def boots_https(self, plan: Plan) -> bool:
         """Whether what a plan boots is an OSIE of ours that can ask the node door over TLS."""
         return plan.boot in _OUR_OSIE and self.tls() is not None and self.takes_https(plan.interface.architecture)
@@ -139,6 +145,8 @@ class _BootDoor:
 
     async def script(self, request: web.Request) -> web.Response:
         mac, plan = self._plan(request)
+        if plan.https and not request.secure:
+            return self._led_to_https(request, mac, plan)
         if request.method == "GET":
             self._goes_on(request.remote or "")
             facts: dict[str, Fact] = {**machine_facts(request.query)}
@@ -150,13 +158,30 @@ class _BootDoor:
             else:
                 self._planner.booted(mac)
             self._planner.saw(mac, SCRIPT_STAGE[plan.boot], detail, **facts)
-        text = script(plan, self._files(plan, mac, machine_facts(request.query)), self._folder.version)
-        return web.Response(text=text, content_type="text/plain")
+        files = self._files(plan, mac, machine_facts(request.query), self._base(request))
+        return web.Response(text=script(plan, files, self._folder.version), content_type="text/plain")
+
+    def _led_to_https(self, request: web.Request, mac: MacAddress, plan: Plan) -> web.Response:
+        """Nothing but where the machine's script is, for one that boots by HTTPS alone.  It counts for no boot."""
+        if request.method == "GET":
+            facts: dict[str, Fact] = {}
+            if other := self._planner.other_host(mac, request.remote or ""):
+                facts[OTHER_HOST] = other
+            self._planner.saw(mac, Stage.HTTPS_WANTED, f"by another host, {other}" if other else "", **facts)
+        folder, files = self._folder, self._files(plan, mac, {}, self._folder.url)
+        url = f"{folder.https_url}/boot/{mac.replace(':', '-')}/script.ipxe" if folder.https_url else ""
+        return web.Response(text=come_by_https(plan, files, url, folder.version), content_type="text/plain")
+
+    def _base(self, request: web.Request) -> str:
+        """The URL of the node door for what came by TLS, or did not: nothing that begins with it goes on without."""
+        return self._folder.https_url if request.secure and self._folder.https_url else self._folder.url
 
     async def credential(self, request: web.Request) -> web.Response:
         _, plan = self._plan(request)
         if not has_credential(plan):
             raise NotFound("a machine that does not boot the OSIE has no use for a credential")
+        if plan.https and not request.secure:
+            raise Forbidden("this machine boots by HTTPS alone: its credential is given by HTTPS")
         made = self._credential(plan, self._folder.url, request.remote or "")
         ramdisk = credential_ramdisk(self._folder.identity(made, https=request.query.get(HTTPS) == "yes"))
         return web.Response(body=ramdisk, content_type="application/octet-stream")
@@ -268,10 +293,11 @@ class _BootDoor:
             raise NotFound("no boot script for this machine at this address")
         return mac, plan
 
-    def _files(self, plan: Plan, mac: MacAddress, told: Mapping[str, str | int]) -> BootFiles:
+    def _files(self, plan: Plan, mac: MacAddress, told: Mapping[str, str | int], url: str) -> BootFiles:
+        """Where the files of a machine are that reaches the node door at `url`."""
         virtual = is_virtual(str(told.get("manufacturer", "")), str(told.get("product", "")))
         firmware = has_firmware(self._folder, plan) and not (virtual and plan.firmware is Need.UNKNOWN)
-        folder, url = self._folder, self._folder.url
+        folder = self._folder
         own = f"{url}/boot/{mac.replace(':', '-')}"
         osie = f"{url}/boot/osie/{plan.interface.architecture}"
         kernel, initramfs = f"{osie}/vmlinuz", f"{osie}/initramfs"
@@ -288,7 +314,8 @@ class _BootDoor:
             server=url,
             dns=folder.dns,
             syslog=syslog(url, folder.syslog_port) if folder.syslog_port else "",
-            arguments=kernel_arguments(plan, url, dns=folder.dns, syslog_port=folder.syslog_port),
+            # What asks there has no TLS, and asks for nothing that is secret; the worker's door is in its credential.
+            arguments=kernel_arguments(plan, folder.url, dns=folder.dns, syslog_port=folder.syslog_port),
         )
 
 

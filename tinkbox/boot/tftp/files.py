@@ -5,6 +5,7 @@ The machine is the one that has the address that asks; it gets nothing of anothe
 
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Final, Protocol
@@ -83,7 +84,7 @@ class TftpFiles:
         if mac is None or make is None:
             return None
         plan = self._planner.script_plan(mac, peer)
-        return make(plan) if plan else None
+        return make(_over_tftp(plan)) if plan else None
 
     def saw_address(self, address: str, stage: Stage, detail: str = "", **facts: Fact) -> None:
         """Pass on what was seen of a transfer: of a kernel as such, of a script as what it says."""
@@ -126,6 +127,7 @@ class TftpFiles:
         plan = self._planner.script_plan(mac, address) if mac else None
         if mac is None or plan is None:
             return
+        plan = _over_tftp(plan)
         facts: dict[str, Fact] = {"file": name}
         if plan.boot is Boot.LOCAL_DISK and name == grub.TURN:
             facts["way"] = grub.way_taken(plan.local_boot).value
@@ -135,7 +137,7 @@ class TftpFiles:
             # This machine says so on its screen, and asks again.
             self._planner.saw(mac, Stage.PARKED, f"{what}, which it cannot run")
         else:
-            detail = plan.reason if plan.boot is Boot.WAITING else ""
+            detail = plan.reason if plan.boot is Boot.WAITING or plan.https else ""
             self._planner.saw(mac, SCRIPT_STAGE[plan.boot], detail, **facts)
 
     def _maker(self, mac: MacAddress, peer: str, name: str) -> _Maker | None:
@@ -195,13 +197,20 @@ class TftpFiles:
         return kernel_arguments(plan, folder.url, dns=folder.dns, syslog_port=folder.syslog_port)
 
     def _identity(self, peer: str, plan: Plan) -> bytes | None:
-        if not has_credential(plan):
+        if plan.https or not has_credential(plan):
             return None
         try:
             made = self._credential(plan, self._folder.url, peer)
         except Conflict:
             return None
         return credential_ramdisk(self._folder.identity(made, https=self._folder.boots_https(plan)))
+
+
+def _over_tftp(plan: Plan) -> Plan:
+    """What a machine is told by TFTP: one that boots by HTTPS alone is told nothing but to boot its disk, or to wait."""
+    if not plan.https or plan.boot in (Boot.LOCAL_DISK, Boot.PARKED):
+        return plan
+    return replace(plan, boot=Boot.PARKED, reason="it boots by HTTPS alone, and this boot loader has none")
 
 
 def _where_the_osie_boots(make: _Maker, plan: Plan) -> bytes | Path | None:

@@ -121,6 +121,10 @@ class Hardware:
         """Accept none any more: the next one that the machine shows counts as its first."""
         return await self._connection.document("DELETE", f"/v1/hardware/{part(key)}/tpm")
 
+    async def forget_https(self, key: str) -> Document:
+        """Let a machine boot by plain HTTP again, until its worker enrols it anew."""
+        return await self._connection.document("DELETE", f"/v1/hardware/{part(key)}/https")
+
     async def discard_history(self, key: str) -> Document:
         """Let a machine work again; what it did since the store was put back counts for nothing."""
         return await self._connection.document("POST", f"/v1/hardware/{part(key)}/discard-history")

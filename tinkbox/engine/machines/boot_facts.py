@@ -12,12 +12,16 @@ from tinkbox.store.hardware import MachineRecord
 class BootFactsCache:
     """The facts of machines' boots, made from the picture in memory and kept until something of them changes.
 
-    `supply` tells, from memory, what the workflow of a machine, by its id, supplies for its boot.
+    `supply` tells, from memory, what the workflow of a machine, by its id, supplies for its boot, and `boots_by_https`
+    whether it boots by HTTPS alone.
     """
 
-    def __init__(self, known: KnownMachines, supply: Callable[[str], Supply | None]) -> None:
+    def __init__(
+        self, known: KnownMachines, supply: Callable[[str], Supply | None], boots_by_https: Callable[[str], bool]
+    ) -> None:
         self._known = known
         self._supply = supply
+        self._boots_by_https = boots_by_https
         self._workflow_names: dict[str, str] = {}
         self._kept: dict[MacAddress, tuple[MachineRecord, BootFacts]] = {}
 
@@ -31,8 +35,13 @@ class BootFactsCache:
             return None
         hardware_id = record.hardware.id
         workflow, supply = self._workflow_names.get(hardware_id, ""), self._supply(hardware_id)
+        https = self._boots_by_https(hardware_id)
         before, facts = self._kept.get(mac, (None, None))
-        if before is record and facts is not None and facts.supply == supply and facts.workflow == workflow:
+        if (
+            before is record
+            and facts is not None
+            and (facts.supply, facts.workflow, facts.https) == (supply, workflow, https)
+        ):
             return facts
         interface = record.hardware.interface(mac)
         if interface is None:
@@ -48,6 +57,7 @@ class BootFactsCache:
             retired=record.retired is not None,
             workflow=workflow,
             supply=supply,
+            https=https,
         )
         facts = facts if facts == newest else newest
         self._kept[mac] = record, facts

@@ -16,7 +16,7 @@ class BootFacts:
 
     `left` tells that an action sent it away by intention, and that nothing is left for it to do before its own disk has booted.
     One that is `retired` is told nothing.
-    `supply` is the boot script that its workflow brings, None: it boots the OSIE.
+    `supply` is the boot script that its workflow brings, None: it boots the OSIE.  With `https` it boots by HTTPS alone.
     """
 
     hardware_id: str
@@ -29,6 +29,7 @@ class BootFacts:
     retired: bool = False
     workflow: str = ""
     supply: Supply | None = None
+    https: bool = False
 
 
 def dhcp_plan(facts: BootFacts, *, netboots: bool) -> Plan | None:
@@ -64,6 +65,7 @@ def netboot_plan(facts: BootFacts) -> Plan | None:
         reason=reason,
         script=facts.supply.url if facts.supply and boot is Boot.WORKFLOW else "",
         ticket=facts.ticket and facts.interface.allow_workflow,
+        https=facts.https,
     )
 
 
@@ -109,15 +111,34 @@ def _netboot(facts: BootFacts) -> tuple[Boot | None, str]:
     if facts.left or (facts.installed and not ticket):
         return Boot.LOCAL_DISK, ""
     if not ticket:
-        return (Boot.OWN_SCRIPT if own.has_script else None), ""
+        return _by_https(Boot.OWN_SCRIPT, "", facts) if own.has_script else (None, "")
     reason = parked_reason(ticket=facts.ticket, boots=facts.boots, furthest=facts.furthest)
     if reason:
         return Boot.PARKED, reason
     if facts.supply:
-        return _supplied(facts.supply)
-    if own.has_script:
-        return Boot.OWN_SCRIPT, ""
-    return (Boot.OWN_OSIE if own.osie else Boot.OSIE), ""
+        boot, reason = _supplied(facts.supply)
+    elif own.has_script:
+        boot, reason = Boot.OWN_SCRIPT, ""
+    else:
+        boot, reason = (Boot.OWN_OSIE if own.osie else Boot.OSIE), ""
+    return _by_https(boot, reason, facts)
+
+
+def _by_https(boot: Boot, reason: str, facts: BootFacts) -> tuple[Boot, str]:
+    """The same, unless a machine that boots by HTTPS alone would load something else by another way: it waits for a person."""
+    own = facts.interface.netboot
+    named: tuple[tuple[str, str], ...] = ()
+    match boot:
+        case Boot.WORKFLOW if facts.supply:
+            named = ((f"service {facts.supply.service}", facts.supply.url),)
+        case Boot.OWN_SCRIPT:
+            named = (("its hardware document", own.script_url),)
+        case Boot.OWN_OSIE if own.osie:
+            named = tuple(("its hardware document", each) for each in (own.osie.kernel, own.osie.initramfs))
+    for who, url in named:
+        if facts.https and url and not url.lower().startswith("https://"):
+            return Boot.PARKED, f"it boots by HTTPS alone, and {who} names {url}"
+    return boot, reason
 
 
 def _supplied(supply: Supply) -> tuple[Boot, str]:

@@ -35,6 +35,7 @@ _RUNS: Final = frozenset(
     {
         Stage.SCRIPT,
         Stage.SCRIPT_REFUSED,
+        Stage.HTTPS_WANTED,
         Stage.SUPPLIED,
         Stage.OWN_BOOT,
         Stage.SERVICES,
@@ -97,7 +98,9 @@ class Watched:
     def applied(self, plan: Plan) -> Plan:
         """The plan with what this machine needs to be told in its way."""
         if plan.boot is Boot.LOCAL_DISK:
-            plan = replace(plan, local_boot=self.way)
+            # GRUB would look by TFTP for what it is to do.
+            way = LocalBoot.EXIT if plan.https and self.way is LocalBoot.GRUB else self.way
+            plan = replace(plan, local_boot=way)
         signed = self.firmware_traits.secure_boot or plan.local_boot is LocalBoot.GRUB
         return replace(plan, loader=Loader.GRUB) if signed else plan
 

@@ -11,6 +11,7 @@ from tinkbox.engine.machines.boot_facts import BootFactsCache
 from tinkbox.engine.machines.boot_plan import barred_reason, parked_reason
 from tinkbox.engine.machines.boot_progress import BootProgress
 from tinkbox.engine.machines.boot_tickets import Kind, Seal
+from tinkbox.engine.machines.enrolments import Enrolments
 from tinkbox.engine.machines.known_machines import KnownMachines
 from tinkbox.engine.machines.replacement import (
     agent_in_the_way,
@@ -32,6 +33,7 @@ from tinkbox.engine.wakeups import CHANGES, Wakeups, worker_wakeup
 from tinkbox.model.boot import Stage, Supply
 from tinkbox.model.conditions import explanation
 from tinkbox.model.documents.hardware import declared_labels
+from tinkbox.model.enrolment import Enrolment
 from tinkbox.model.errors import Conflict, Denied, Invalid, NotFound
 from tinkbox.model.hardware import Hardware, MacAddress, addressed_by, called, names_of
 from tinkbox.model.labels import ALL, LabelChange, LabelKind, Selector
@@ -62,7 +64,7 @@ class MachineStatus:
     """A machine as an operator sees it; `parked` is the reason, or empty, `stalled` how long it got no further.
 
     `tpm` is the fingerprint of the TPM that it proved to have in its last session, `tpm_accepted` of the one that it has to
-    show; empty: none.  `key` means it and no other machine (`KnownMachines.key`).
+    show; empty: none.  With an `enrolment` it boots by HTTPS alone.  `key` means it and no other machine (`KnownMachines.key`).
     """
 
     hardware: Hardware
@@ -79,6 +81,7 @@ class MachineStatus:
     stalled: str = ""
     tpm: str = ""
     tpm_accepted: str = ""
+    enrolment: Enrolment | None = None
     retired: Retirement | None = None
     failure: Failure | None = None
     doing: Doing | None = None
@@ -112,7 +115,7 @@ class Machines:
     of their boots, `absences` which of them went away by intention; `timeline` is what was seen of every machine, known or not,
     `sessions` who works on which. Wherever a `key` is asked, it is an id, a unique beginning of one, a MAC, an IPv4 address, an
     agent id, a hostname or a name. `supply` tells, from memory, what the workflow of a machine, by its id, supplies for its
-    boot; `tpm_rule` is what the TPM of a machine counts for.  What is `reserved` means the appliance where templates name a worker.
+    boot; `tpm_rule` is what the TPM of a machine counts for, `authority` the fingerprint of the one that firmware is given.  What is `reserved` means the appliance where templates name a worker.
     """
 
     def __init__(
@@ -127,6 +130,7 @@ class Machines:
         supply: Callable[[str], Supply | None] = lambda _: None,
         tpm_rule: TpmRule = TpmRule.FIRST,
         reserved: Collection[str] = (),
+        authority: str = "",
     ) -> None:
         self._store = store
         self._wakeups = wakeups
@@ -134,7 +138,7 @@ class Machines:
         self.reserved = reserved
         self.known = KnownMachines()
         self.timeline = Timeline(store, clock, lambda: wakeups.wake(CHANGES), self.known.knows)
-        self.boot_facts = BootFactsCache(self.known, supply)
+        self.boot_facts = BootFactsCache(self.known, supply, lambda each: self.enrolments.has(each))
         self.absences = Absences(monotonic, ask=lambda each: wakeups.wake(worker_wakeup(each)))
         self.progress = BootProgress(
             store, wakeups, clock, self.known, self.timeline, self.absences,
@@ -145,6 +149,7 @@ class Machines:
             boots_from=lambda each: self.progress.seen_last(self.known.find(each).hardware), is_let_in=is_let_in,
             tpm_rule=tpm_rule, began_to_boot=self.progress.began_to_boot,
         )  # fmt: skip
+        self.enrolments = Enrolments(store, clock, self.known, self.progress.saw, self.progress.seen_last, authority)
 
     async def load(self) -> None:
         """Fill the picture in memory; once, before anything is served."""
@@ -153,6 +158,7 @@ class Machines:
             self.boot_facts.name_workflow(name, [worker])
         await self.timeline.load()
         await self.sessions.load()
+        await self.enrolments.load()
 
     async def push(self, *machines: Hardware) -> None:
         """Store machines, or replace those with their ids, all or none; they start their boots anew.
@@ -359,6 +365,13 @@ class Machines:
         self._wakeups.wake(CHANGES)
         return self._status(record)
 
+    async def forget_https(self, key: str, who: str) -> MachineStatus:
+        """For a person, let a machine boot by plain HTTP again; raises as `get`."""
+        record = self.known.find(key)
+        await self.enrolments.forget(record.hardware.id, who)
+        self._wakeups.wake(CHANGES)
+        return self._status(record)
+
     def authenticate(self, text: str, instance: str, address: str) -> str:
         """The id of the machine whose worker shows a secret; raises as `Sessions.authenticate` does."""
         holder = self.sessions.authenticate(text, instance, address)
@@ -374,6 +387,7 @@ class Machines:
         deleted = set(wanted) - {record.hardware.id for record in stored}
         before = self.known.macs_of(wanted)
         self.known.forget(deleted)
+        self.enrolments.forget_deleted(deleted)
         self.known.take(stored)
         self.boot_facts.forget(before, deleted)
         self.timeline.forget(mac for mac in before if not self.known.knows(mac))
@@ -406,6 +420,7 @@ class Machines:
             stalled=stalled(newest, self._clock()) if newest else "",
             tpm=session.tpm if session else "",
             tpm_accepted=session.tpm_accepted if session else "",
+            enrolment=self.enrolments.of(record.hardware.id),
             retired=record.retired,
             failure=failure,
             doing=doing,

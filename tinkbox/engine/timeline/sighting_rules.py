@@ -38,6 +38,8 @@ _ROUNDS = (
     Stage.LOADER_FAILED,
     Stage.STEP_FAILED,
     Stage.SCRIPT_REFUSED,
+    Stage.HTTPS_WANTED,
+    Stage.NOT_ENROLLED,
     Stage.TICKET_REFUSED,
     Stage.METADATA_REFUSED,
     Stage.METADATA_STOLEN,

@@ -24,6 +24,7 @@ PATIENCE: Final[Mapping[Stage, float]] = {
     Stage.STEP_FAILED: 60.0,
     Stage.SCRIPT: 60.0,
     Stage.SCRIPT_REFUSED: 20.0,
+    Stage.HTTPS_WANTED: 60.0,
     Stage.DISCOVERY: 60.0,
     Stage.KERNEL: 90.0,
     Stage.RAMDISK: 120.0,
@@ -82,6 +83,8 @@ LOOK_AT: Final[Mapping[Stage, str]] = {
     Stage.SCRIPT: _FETCHING,
     Stage.DISCOVERY: _FETCHING,
     Stage.SCRIPT_REFUSED: "The reason stands beside it: no ticket, no hardware document, or another address than its document has.",
+    Stage.HTTPS_WANTED: "It boots by HTTPS alone, and did not come by HTTPS: the node door's TLS port (`node.https_port`) must be open on the way "
+    "and here. If its screen shows another error, that says more.",
     Stage.KERNEL: "The transfer of the OSIE stopped, or the OSIE does not fit into the machine's memory (give it 2 GB): look at "
     "its screen.",
     Stage.RAMDISK: _STARTING,

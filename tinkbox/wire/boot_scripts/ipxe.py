@@ -87,6 +87,18 @@ def script(plan: Plan, files: BootFiles, version: str) -> str:
     return _text(lines)
 
 
+def come_by_https(plan: Plan, files: BootFiles, url: str, version: str) -> str:
+    """The script for a machine that boots by HTTPS alone and asked by plain HTTP: it only leads to `url`, its script there.
+
+    An empty one stands for an appliance that has no HTTPS: the machine waits.
+    """
+    lines = [["#!ipxe"], ["echo"], ["echo", heading(plan, version)], ["echo", "this machine boots by HTTPS alone"]]
+    if not url:
+        return _text([*lines, *_asking_again(files, "the appliance has no HTTPS now")])
+    failed = "HTTPS failed: tinkbox doctor on the appliance says why"
+    return _text([*lines, *_chained(files, f"{word(url)}{MACHINE_FACTS}", failed, Step.HTTPS, ready=True)])
+
+
 def _text(lines: list[list[str]]) -> str:
     return "".join(f"{_line(line)}\n" for line in lines)
 
@@ -195,13 +207,16 @@ def _settings(files: BootFiles, *, with_credential: bool) -> list[list[str]]:
     ]
 
 
-def _chained(files: BootFiles, url: str, failed: str) -> list[list[str]]:
+def _chained(
+    files: BootFiles, url: str, failed: str, step: Step = Step.SCRIPT, *, ready: bool = False
+) -> list[list[str]]:
+    """Go on with the script at a URL, which is iPXE's own text where it is `ready`."""
     return [
         ["set", "tries:int32", "0"],
         [":again"],
-        ["chain", "--replace", "--autofree", _url(url), "||", "goto", "failed"],
+        ["chain", "--replace", "--autofree", url if ready else _url(url), "||", "goto", "failed"],
         [":failed"],
-        _tell(files, _name(Step.SCRIPT), _ERROR),
+        _tell(files, _name(step), _ERROR),
         ["echo", failed],
         *_again_or_give_up(),
     ]
@@ -230,8 +245,12 @@ def _waiting(plan: Plan, files: BootFiles) -> list[list[str]]:
 
 
 def _parked(plan: Plan, files: BootFiles) -> list[list[str]]:
+    return _asking_again(files, f"this machine is parked: {plan.reason}")
+
+
+def _asking_again(files: BootFiles, why: str) -> list[list[str]]:
     return [
-        ["echo", f"this machine is parked: {plan.reason}"],
+        ["echo", why],
         ["echo", f"it asks again every {ASKS_AGAIN_SECONDS} seconds"],
         [":wait"],
         ["sleep", str(ASKS_AGAIN_SECONDS)],

@@ -8,7 +8,7 @@ from typing import Final
 from uuid import UUID
 
 from tinkbox.model.boot import Asker, Client
-from tinkbox.wire.dhcp.packets import NOWHERE, MessageType, Option, Packet, shown
+from tinkbox.wire.dhcp.packets import NOWHERE, MessageType, Option, Packet, read_suboptions, shown
 from tinkbox.wire.dhcp.relay_agent import relay_agent, relay_port
 
 # Processor architectures in the IANA registry (RFC 4578 §2.1) of which we know what to do.
@@ -19,6 +19,7 @@ _RASPBERRY_PI_ARCHITECTURE = 41
 # The vendors' prefixes under which Raspberry Pis are sold.
 _RASPBERRY_PI_PREFIXES = ("b8:27:eb", "dc:a6:32", "e4:5f:01", "28:cd:c1", "d8:3a:dd", "2c:cf:67", "88:a2:9e")
 _MAX_HOSTNAME = 253
+_HTTPS = 20  # iPXE, features.h: DHCP_EB_FEATURE_HTTPS, one of the features that it names in option 175
 _GUID_BYTES = 17
 
 
@@ -30,6 +31,7 @@ def identify(packet: Packet) -> Client:
     return Client(
         mac=packet.mac,
         asker=_asker(packet, architecture),
+        https=_HTTPS in read_suboptions(packet.options.get(Option.ETHERBOOT, b"")),
         architecture=architecture,
         vendor_class=shown(packet.options.get(Option.CLASS_ID, b"")),
         hostname=shown(packet.options.get(Option.HOSTNAME, b""), _MAX_HOSTNAME),

@@ -58,21 +58,26 @@ _NO_PROXY: Final = suboptions({176: b"\x01"})
 class BootService:
     """How machines reach us: our address and the node door's URL, without a trailing slash.
 
-    With `proxy` another server on the network gives the addresses.  `syslog` is where machines may log to.
+    `https_url` is the same of its TLS port, for machines that boot by HTTPS alone.  With `proxy` another server on the network
+    gives the addresses.  `syslog` is where machines may log to.
     """
 
     address: IPv4Address
     url: str
+    https_url: str = ""
     proxy: bool = False
     syslog: IPv4Address | None = None
 
-    def script_url(self, client: Client) -> str:
+    def script_url(self, client: Client, *, https: bool = False) -> str:
         """Where the machine's own boot script is; iPXE puts in what it is asked for (its settings in a file name)."""
-        return f"{self.url}/boot/{client.mac.replace(':', '-')}/script.ipxe{MACHINE_FACTS}"
+        return f"{self._base(https=https)}/boot/{client.mac.replace(':', '-')}/script.ipxe{MACHINE_FACTS}"
 
-    def loader_url(self, name: str) -> str:
+    def loader_url(self, name: str, *, https: bool = False) -> str:
         """Where a boot loader is for firmware that boots over HTTP."""
-        return f"{self.url}/boot/loaders/{name}"
+        return f"{self._base(https=https)}/boot/loaders/{name}"
+
+    def _base(self, *, https: bool) -> str:
+        return self.https_url if https and self.https_url else self.url
 
 
 def answer(request: Packet, client: Client, plan: Plan, service: BootService) -> Packet | Silence:
@@ -184,8 +189,8 @@ def _boot(client: Client, plan: Plan, service: BootService, request: Packet) -> 
         return _BootAnswer()
     vlan = {_VLAN: str(plan.interface.vlan_id).encode()} if plan.interface.vlan_id is not None else {}
     match client.asker:
-        case Asker.IPXE:
-            return _script(client, service, vlan)
+        case Asker.IPXE if not plan.https or client.https:
+            return _script(client, plan, service, vlan)
         case Asker.U_BOOT:
             return _u_boot(client, request)
         case Asker.RASPBERRY_PI:
@@ -196,12 +201,15 @@ def _boot(client: Client, plan: Plan, service: BootService, request: Packet) -> 
         return Silence.NO_PROGRAM
     if client.asker is Asker.HTTP:
         # UEFI §24.7.3.2: without this class the firmware ignores the offer.
-        return _BootAnswer(file=service.loader_url(program), options={Option.CLASS_ID: b"HTTPClient"})
+        return _BootAnswer(file=service.loader_url(program, https=plan.https), options={Option.CLASS_ID: b"HTTPClient"})
     return _BootAnswer(file=program, options=_pxe(suboptions({**_NO_DISCOVERY, **vlan})))
 
 
-def _script(client: Client, service: BootService, vlan: Mapping[int, bytes]) -> _BootAnswer:
-    """Known by its user class, iPXE gets its script: this ends the chain-loading loop."""
+def _script(client: Client, plan: Plan, service: BootService, vlan: Mapping[int, bytes]) -> _BootAnswer:
+    """Known by its user class, iPXE gets its script: this ends the chain-loading loop.
+
+    One without HTTPS, as in the ROM of a card, gets ours, where the machine boots by HTTPS alone.
+    """
     if service.proxy:
         # iPXE takes an offer without an address only from who says that it is a PXE server.
         options = _pxe(suboptions({**_NO_DISCOVERY, **vlan}))
@@ -209,7 +217,7 @@ def _script(client: Client, service: BootService, vlan: Mapping[int, bytes]) -> 
         options = {Option.ETHERBOOT: _NO_PROXY}
         if vlan:
             options[Option.VENDOR_SPECIFIC] = suboptions(vlan)
-    return _BootAnswer(file=service.script_url(client), options=options)
+    return _BootAnswer(file=service.script_url(client, https=plan.https), options=options)
 
 
 def _u_boot(client: Client, request: Packet) -> _BootAnswer:

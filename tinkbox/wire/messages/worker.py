@@ -9,6 +9,7 @@
     POST /worker/attempts/{token}/progress how far its action is (`wire.messages.progress`)
     POST /worker/attempts/{token}/disks    before an action wipes disks (`wire.messages.disks`)
     POST /worker/history                   what the worker did, when it is in doubt (`wire.messages.journal`)
+    POST /worker/enrolment                 what the machine's firmware trusts (`wire.messages.enrolment`)
     GET  /worker/attempts/{token}/orders   what is wanted of the attempt (`wire.messages.breakpoints`)
     GET  /worker/attempts/{token}/data     the workflow's ephemeral data as a tar (empty body: none yet)
     PUT  /worker/attempts/{token}/data     the same, changed -> {"version": N}
@@ -56,6 +57,7 @@ ABSENT_WHEN_EMPTY = frozenset(
         "appliance_only",
         "authority",
         "http_server",
+        "enroll",
     }
 )
 # What the appliance says where a disk may not be wiped, and the worker reports.
@@ -69,7 +71,7 @@ class Credential:
     `server` is the node door's URL without a trailing slash, `registry` the `host[:port]` that
     images without a registry host are pulled from.  With one for `discovery` a machine that nobody knows can do
     nothing but tell what it is and wait to be accepted (`wire.messages.inventory`); `worker` is its MAC then.  `token` is
-    a boot ticket.
+    a boot ticket.  With `enroll` the worker gives the firmware of its machine the `authority` (`wire.messages.enrolment`).
 
     With an `authority`, certificates in PEM (RFC 7468), `server` and `registry` are asked over TLS, and only who has a
     certificate of that authority is believed to be them.  `http_server` is then the node door's URL without TLS, for what
@@ -83,6 +85,7 @@ class Credential:
     discovery: bool = False
     authority: str = ""
     http_server: str = ""
+    enroll: bool = False
 
     @property
     def url_for_others(self) -> str:
@@ -228,6 +231,7 @@ def decode_credential(content: str | bytes) -> Credential:
         discovery=flag(entry, "discovery"),
         authority=text(entry, "authority", ""),
         http_server=text(entry, "http_server", ""),
+        enroll=flag(entry, "enroll"),
     )
 
 

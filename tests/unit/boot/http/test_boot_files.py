@@ -42,6 +42,7 @@ class Lab:
         self.local_boot: LocalBoot | None = None
         self.other = ""
         self.firmware, self.ticket, self.netboot = Need.UNKNOWN, True, Netboot()
+        self.https = False
         self.seen: list[tuple[str, Stage, str]] = []
         self.facts: list[dict[str, Fact]] = []
         self.begun: list[str] = []
@@ -76,6 +77,7 @@ class Lab:
             ticket=self.ticket,
             local_boot=self.local_boot,
             firmware=self.firmware,
+            https=self.https,
         )
 
     def moves(self, address: str) -> None:
@@ -586,3 +588,58 @@ async def test_the_way_to_the_disk_is_noted(door: Door, lab: Lab) -> None:
     lab.boot, lab.local_boot = Boot.LOCAL_DISK, LocalBoot.EXIT
     assert "sanboot" not in await (await door.get(SCRIPT)).text()
     assert lab.facts == [{"way": "exit"}]
+
+
+# --- machines that boot by HTTPS alone
+
+
+@pytest.fixture
+async def tls_door(lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Door]:
+    """The same door, to which everything comes by TLS."""
+    (tmp_path / "osie" / "x86_64").mkdir(parents=True)
+    monkeypatch.setattr(web.BaseRequest, "secure", True)
+    application = web.Application(middlewares=[refusals_become_problems])
+    folder = BootFolder(
+        osie=tmp_path / "osie", url="http://172.30.0.1", version="1.2", https_url="https://172.30.0.1", syslog_port=514
+    )
+    application.add_routes(routes(lab, credential, folder, clock()))
+    async with TestClient(TestServer(application)) as client:
+        yield client
+
+
+async def test_by_plain_http_it_is_told_to_come_by_https_and_nothing_else(lab: Lab, door: Door) -> None:
+    lab.https = True
+    told = await (await door.get(SCRIPT)).text()
+    assert "kernel" not in told
+    assert "credential" not in told
+    assert lab.seen == [(MAC, Stage.HTTPS_WANTED, "")]
+    assert lab.begun == [], "it counts for no boot"
+
+
+async def test_by_plain_http_it_gets_no_credential(lab: Lab, door: Door) -> None:
+    lab.https = True
+    answer = await door.get(CREDENTIAL)
+    assert answer.status == 403
+    assert "by HTTPS" in await answer.text()
+    assert b"secret" not in await answer.read()
+
+
+async def test_by_plain_http_it_can_tell_what_failed(lab: Lab, door: Door) -> None:
+    lab.https = True
+    await door.get(f"{FAILED}?step=https&error=0216eb8f")
+    ((_, stage, detail),) = lab.seen
+    assert stage is Stage.STEP_FAILED
+    assert detail == "it could not come to the appliance by HTTPS: permission denied (http://ipxe.org/0216eb8f)"
+
+
+@pytest.mark.parametrize("https", [True, False])
+async def test_what_came_by_https_goes_on_by_https(lab: Lab, tls_door: Door, *, https: bool) -> None:
+    lab.https = https
+    told = await (await tls_door.get(SCRIPT)).text()
+    (kernel,) = [line for line in told.splitlines() if line.startswith("kernel ")]
+    assert kernel.startswith("kernel https://172.30.0.1/boot/osie/x86_64/vmlinuz ")
+    assert "tinkbox.server=http://172.30.0.1 " in kernel, "what has no TLS asks there"
+    assert "credential.cpio https://172.30.0.1/boot/08-00-27-00-00-01/credential.cpio" in told
+    assert "set syslog 172.30.0.1 " in told
+    assert (await tls_door.get(CREDENTIAL)).status == 200
+    assert lab.begun == [MAC]

@@ -48,6 +48,56 @@ def facts(*, allow_pxe: bool = True, **changes: object) -> BootFacts:
     return BootFacts(hardware_id="1", interface=Interface(mac=MAC, allow_pxe=allow_pxe), **{**known, **changes})
 
 
+def test_how_a_machine_loads_is_in_its_plan() -> None:
+    for https in (True, False):
+        plan = netboot_plan(facts(ticket=True, https=https))
+        assert plan is not None
+        assert (plan.boot, plan.https) == (Boot.OSIE, https)
+
+
+@pytest.mark.parametrize(
+    ("known", "url"),
+    [
+        (facts(ticket=True, supply=SUPPLY), "http://w.lab/auto.ipxe"),
+        (with_own(facts(ticket=True), FROM_URL), "http://lab/x.ipxe"),
+        (with_own(facts(), FROM_URL), "http://lab/x.ipxe"),
+        (with_own(facts(ticket=True), OTHER_OSIE), "http://lab/k"),
+        (with_own(facts(ticket=True), Netboot(script_url="tftp://lab/x")), "tftp://lab/x"),
+        (
+            with_own(facts(ticket=True), Netboot(osie=OwnOsie(kernel="https://lab/k", initramfs="http://lab/i"))),
+            "http://lab/i",
+        ),
+    ],
+)
+def test_what_boots_by_https_alone_loads_nothing_by_another_way(known: BootFacts, url: str) -> None:
+    plan = netboot_plan(replace(known, https=True))
+    assert plan is not None
+    assert plan.boot is Boot.PARKED
+    assert plan.reason.endswith(f" names {url}")
+    as_before = netboot_plan(known)
+    assert as_before is not None
+    assert as_before.boot is not Boot.PARKED
+
+
+@pytest.mark.parametrize(
+    ("known", "boot"),
+    [
+        (with_own(facts(ticket=True), Netboot(script_url="https://lab/x")), Boot.OWN_SCRIPT),
+        (with_own(facts(ticket=True), SCRIPTED), Boot.OWN_SCRIPT),
+        (
+            with_own(facts(ticket=True), Netboot(osie=OwnOsie(kernel="https://lab/k", initramfs="HTTPS://lab/i"))),
+            Boot.OWN_OSIE,
+        ),
+        (facts(ticket=True, supply=NOT_YET), Boot.WAITING),
+        (facts(installed=True), Boot.LOCAL_DISK),
+    ],
+)
+def test_what_names_https_or_nothing_boots_by_https_alone_as_well(known: BootFacts, boot: Boot) -> None:
+    plan = netboot_plan(replace(known, https=True))
+    assert plan is not None
+    assert plan.boot is boot
+
+
 @pytest.mark.parametrize(
     ("known", "boot"),
     [

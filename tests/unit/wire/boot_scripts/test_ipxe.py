@@ -11,7 +11,7 @@ from tinkbox.model.boot import Boot, Plan
 from tinkbox.model.firmware_traits import LocalBoot
 from tinkbox.model.hardware import Interface, MacAddress
 from tinkbox.model.netboot import Netboot
-from tinkbox.wire.boot_scripts.ipxe import BootFiles, machine_facts, script
+from tinkbox.wire.boot_scripts.ipxe import BootFiles, come_by_https, machine_facts, script
 
 OWN = "http://172.30.0.1/boot/08-00-27-00-00-01"
 FILES = BootFiles(
@@ -59,6 +59,14 @@ def test_the_script_is_word_for_word_the_one_that_was_reviewed(name: str, plan: 
 def test_firmware_of_cards_is_loaded_word_for_word_as_it_was_reviewed() -> None:
     files = replace(FILES, firmware="http://172.30.0.1/boot/osie/x86_64/firmware")
     assert script(replace(PLAN, workflow="0b4a67b2"), files, "1.2") == golden.text("ipxe/firmware.ipxe")
+
+
+@pytest.mark.parametrize(
+    ("name", "url"),
+    [("come-by-https", "https://172.30.0.1/boot/08-00-27-00-00-01/script.ipxe"), ("without-https", "")],
+)
+def test_one_that_boots_by_https_alone_is_led_there_word_for_word(name: str, url: str) -> None:
+    assert come_by_https(PLAN, FILES, url, "1.2") == golden.text(f"ipxe/{name}.ipxe")
 
 
 def test_a_machine_without_a_hostname_or_workflow_is_called_by_its_id() -> None:

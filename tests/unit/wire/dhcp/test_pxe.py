@@ -251,6 +251,37 @@ def test_http_firmware_gets_a_url_and_the_class_it_insists_on(architecture: int,
     assert 43 not in reply.options
 
 
+ENROLLED = replace(OSIE, https=True)
+WITH_HTTPS = replace(SERVICE, https_url="https://172.30.0.1")
+
+
+def told_by_https(request: Packet) -> Packet:
+    reply = answer(request, identify(request), ENROLLED, WITH_HTTPS)
+    assert isinstance(reply, Packet)
+    return reply
+
+
+def test_a_machine_that_boots_by_https_alone_gets_https_urls() -> None:
+    of_ipxe = packet({53: DISCOVER, 77: b"iPXE", 93: b"\0\7", 175: b"\x13\1\1\x14\1\1"})
+    assert told_by_https(of_ipxe).file.startswith("https://172.30.0.1/boot/08-00-27-00-00-01/script.ipxe?platform=")
+    of_firmware = firmware(16, "HTTPClient")
+    assert told_by_https(of_firmware).file == "https://172.30.0.1/boot/loaders/snponly.efi"
+
+
+@pytest.mark.parametrize(
+    ("architecture", "program"), [(0, "undionly.kpxe"), (7, "snponly.efi"), (11, "ipxe-arm64.efi")]
+)
+@pytest.mark.parametrize("features", [b"", b"\x13\1\1", b"\x14"])
+def test_ipxe_without_https_gets_ours_where_the_machine_boots_by_https_alone(
+    architecture: int, program: str, features: bytes
+) -> None:
+    of_rom = packet({53: DISCOVER, 60: b"PXEClient", 77: b"iPXE", 93: architecture.to_bytes(2, "big"), 175: features})
+    assert told_by_https(of_rom).file == program
+    plain = answer(of_rom, identify(of_rom), OSIE, WITH_HTTPS)
+    assert isinstance(plain, Packet)
+    assert plain.options[67].startswith(b"http://172.30.0.1:8080/")
+
+
 @pytest.mark.parametrize("architecture", [1, 2, 8, 10, 15, 18, 65_535])
 def test_firmware_for_which_there_is_no_program_hears_nothing(architecture: int) -> None:
     request = firmware(architecture)

@@ -1,4 +1,4 @@
-"""`tinkbox hardware credential` and `tpm`: by what a worker proves which machine it is on."""
+"""`tinkbox hardware credential`, `tpm` and `https`: by what a worker, a machine and the appliance are known to each other."""
 
 import argparse
 import json
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from tinkbox.cli.connection import ask
 from tinkbox.cli.flags import Verbs, add_verb
 from tinkbox.cli.output.formats import Document, fields
-from tinkbox.cli.output.printable import clean
+from tinkbox.cli.output.printable import clean, moment
 from tinkbox.model.key_kinds import KeyKind
 
 if TYPE_CHECKING:
@@ -25,6 +25,11 @@ def declare(verbs: "Verbs[argparse.ArgumentParser]") -> None:
     change = verb.add_mutually_exclusive_group()
     change.add_argument("--accept", metavar="SHA256", help="have it show this one from its next boot on")
     change.add_argument("--forget", action="store_true", help="accept none any more: its next one counts as its first")
+    verb = add_verb(verbs, "https", https, "whether a machine boots by HTTPS alone")
+    verb.add_argument("key", metavar=KeyKind.MACHINE)
+    verb.add_argument(
+        "--forget", action="store_true", help="let it boot by plain HTTP again, until it is enrolled anew"
+    )
 
 
 def credential(chosen: argparse.Namespace) -> None:
@@ -47,3 +52,20 @@ def tpm(chosen: argparse.Namespace) -> None:
         return
     found = answer["tpm"]
     print(fields(chosen, [("Accepted", found["accepted"] or "none"), ("Shown Last", found["shown"] or "none")]), end="")
+
+
+def https(chosen: argparse.Namespace) -> None:
+    """The fingerprint is the SHA-256 of the authority's certificate."""
+
+    async def asked(operator: "Operator") -> Document:
+        if chosen.forget:
+            return await operator.hardware.forget_https(chosen.key)
+        return await operator.hardware.get(chosen.key)
+
+    answer = ask(chosen, asked)
+    if "https" not in answer:  # told without the right to look
+        print(clean(f"{answer['name'] or answer['mac']} may boot by plain HTTP again"))
+        return
+    found = answer["https"]
+    told = [("TLS", found["tls"]), ("Authority", found["authority"]), ("Since", moment(found["at"]))]
+    print(fields(chosen, [each for each in told if each[1]]), end="")

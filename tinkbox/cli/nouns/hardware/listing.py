@@ -170,6 +170,7 @@ def _told(machine: Document) -> Sequence[tuple[str, object]]:
         ("State", standing(machine)),
         ("Why", why(machine)),
         ("Retired", _retired(machine)),
+        ("Boots By", _boots_by(machine)),
         ("Labels", show_labels(machine["labels"])),
         *(("" if number else "Interfaces", card) for number, card in enumerate(cards)),
         ("Last Contact", moment(machine["last_contact"])),
@@ -187,6 +188,11 @@ def _card(interface: Document) -> str:
         address = f"{address}/{IPv4Network((0, mask)).prefixlen}"
     parts = (interface["mac"] or "no MAC", address, f"gateway {gateway}" if gateway else "")
     return " ".join(each for each in parts if each)
+
+
+def _boots_by(machine: Document) -> str:
+    """How it loads what it boots, where that is by HTTPS alone; earlier releases tell nothing of it."""
+    return "HTTPS alone" if machine.get("https", {}).get("tls") == "enrolled" else ""
 
 
 def _retired(machine: Document) -> str:

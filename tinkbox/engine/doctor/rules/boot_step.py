@@ -15,6 +15,7 @@ from tinkbox.model.sightings import Sighting
 # From the moment that a machine is told to boot its disk until its system asks for an address: slow servers check their
 # memory and their controllers once more.
 DISK_BOOTS_WITHIN: Final = timedelta(seconds=180)
+_SCRIPTS: Final = (Stage.SCRIPT, Stage.DISCOVERY, Stage.SUPPLIED, Stage.OWN_BOOT)
 _WORKED: Final = (Stage.WORKER, Stage.ACTION)
 _RUNS_OSIE: Final = (*_WORKED, Stage.CLOCK, Stage.SESSION, Stage.INVENTORY)
 RUNS: Final = (*OWN_SYSTEM, *_RUNS_OSIE)
@@ -30,6 +31,7 @@ PASSED: Final[Mapping[Step, tuple[Stage, ...]]] = {
     Step.SCRIPT: _SUPPLIED,
     Step.DISK: RUNS,
     Step.LOADER: RUNS,
+    Step.HTTPS: (*_SCRIPTS, Stage.LOCAL_DISK, Stage.PARKED, Stage.SERVICES),
 }
 # What was sent after all, though nothing of it was acknowledged for long.
 TAKEN: Final[Mapping[Step, tuple[Stage, ...]]] = {
@@ -38,7 +40,6 @@ TAKEN: Final[Mapping[Step, tuple[Stage, ...]]] = {
     Step.FIRMWARE: (Stage.FIRMWARE,),
 }
 _MOST_SHOWN: Final = 3
-_SCRIPTS: Final = (Stage.SCRIPT, Stage.DISCOVERY, Stage.SUPPLIED, Stage.OWN_BOOT)
 _TO_DISK: Final = (Step.DISK, Step.LOADER)
 _OF_THE_OSIE: Final = (Step.KERNEL, Step.RAMDISK, Step.FIRMWARE)
 _NETWORK: Final = (
@@ -184,6 +185,8 @@ def _often(seen: Sighting) -> Iterator[str]:
 
 
 def _remedy(case: Case, step: Step, error: StepError) -> str:
+    if step is Step.HTTPS:
+        return _by_https(case, error)
     if step is Step.SCRIPT:
         names = case.interface is not None and case.interface.netboot.has_script
         where = "netboot.ipxe.url in its hardware document" if names else "`tinkbox service logs` of its workflow"
@@ -195,6 +198,24 @@ def _remedy(case: Case, step: Step, error: StepError) -> str:
             return "Its workflow ended, or was canceled, while the machine booted: boot it once more."
         return _NO_OSIE if _lacks_osie(case) else _SAID_ONLY
     return _REMEDIES.get(error, _ELSE)
+
+
+def _by_https(case: Case, error: StepError) -> str:
+    """What to do about a machine that boots by HTTPS alone and cannot."""
+    mac = case.mac or "MAC"
+    if error is StepError.NOT_SUPPORTED:
+        return (
+            "Its boot loader has no HTTPS, such as one from another boot server: have it load iPXE from the appliance. To let it boot by "
+            f"HTTP again: `tinkbox hardware https {mac} --forget`."
+        )
+    if error not in (StepError.NO_PERMISSION, StepError.OTHER):
+        return _REMEDIES.get(error, _ELSE)
+    return (
+        "Its boot loader does not believe the certificate: its firmware was reset, or was given the authority of another appliance; or the "
+        "certificate of the appliance changed or is over; or another host answers at the appliance's address: `ip neigh` on a host beside "
+        f"it shows that. `tinkbox hardware https {mac}` shows the two authorities. To let it boot by HTTP once, and be enrolled anew: "
+        f"`tinkbox hardware https {mac} --forget`."
+    )
 
 
 def _lacks_osie(case: Case) -> bool:

@@ -98,6 +98,9 @@ def test_files_of_the_osie_are_missing_only_where_the_appliance_knows(known: dic
         (Step.SCRIPT, "3e11623b", "`tinkbox service logs`"),
         (Step.KERNEL, "1d0c6139", "answered with an error"),
         (Step.KERNEL, "ff000000", "Its screen shows the error"),
+        (Step.HTTPS, "0216eb8f", " --forget`"),
+        (Step.HTTPS, "3c0d6142", "has no HTTPS"),
+        (Step.HTTPS, "4c0a6035", "error counters"),
         (Step.KERNEL, "", "`tinkbox osie list`"),
     ],
 )

@@ -223,7 +223,7 @@ class Appliance:
             diagnoses=lambda: self.rounds.of_machines(), diagnosis_of=lambda workflow, since: self.rounds.cause(workflow, since),
             appliance_only=self._lookup.appliance_only, held=own_addresses, cards=lambda: cards(self._own),
         )  # fmt: skip
-        self.engine = Engine(store, around, _said(settings, sockets))
+        self.engine = Engine(store, around, _said(settings, sockets, certificates.authority_pem))
         self.engine.disk.count(Stored.IMAGES, self._share_of_images)
 
         self._refusals = Refusals(_now)
@@ -687,8 +687,8 @@ class Appliance:
         )
 
 
-def _said(settings: Settings, sockets: Sockets) -> EngineSettings:
-    """What the settings say to the engine."""
+def _said(settings: Settings, sockets: Sockets, authority: str) -> EngineSettings:
+    """What the settings say to the engine; `authority` is what the certificates of the doors are issued by (PEM)."""
     first = sockets.first
     names = Names(
         name=settings.name, address=str(first.interface.address), domain=settings.services.domain,
@@ -709,6 +709,7 @@ def _said(settings: Settings, sockets: Sockets) -> EngineSettings:
         retention=settings.retention.of.fitted(room_on_disk(settings.data)),
         tpm_rule=settings.tpm_rule,
         https_boot=settings.boot.https_boot,
+        authority=authority,
         metadata=replace(told_systems(settings), ports=_metadata_ports(settings, sockets)),
         audit=settings.data,
         audit_places=AuditPlaces(syslog=settings.audit.syslog, file=settings.audit.file, name=settings.name),

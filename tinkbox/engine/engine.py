@@ -184,7 +184,7 @@ class Engine:
             reserved=(settings.names.name, settings.names.address),
             authority=authority_fingerprint(settings.authority),
         )  # fmt: skip
-        self._enrolls = settings.https_boot is HttpsBoot.ENROLL
+        self._enrolls_for = settings.authority if settings.https_boot is HttpsBoot.ENROLL else ""
         addressing = Addressing(
             mode=settings.mode, subnets=settings.subnets, own=settings.own, held=around.held, cards=around.cards
         )
@@ -344,7 +344,14 @@ class Engine:
         if not worker:
             return self.discovery.credential(plan.interface.mac, server, registry, address)
         ticket = self.machines.sessions.ticket(Kind.BOOT, worker, address)
-        return Credential(server=server, registry=registry, worker=worker, token=ticket, enroll=self._enrolls)
+        return Credential(
+            server=server,
+            registry=registry,
+            worker=worker,
+            token=ticket,
+            authority=self._enrolls_for,
+            enroll=bool(self._enrolls_for),
+        )
 
 
 def _remarks_on(addressing: Addressing, lease_at: Callable[[IPv4Address], Lease | None], machine: Hardware) -> Remarks:

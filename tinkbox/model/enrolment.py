@@ -21,7 +21,7 @@ class Tls(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Enrolment:
-    """A machine's firmware was given the authority with this fingerprint (SHA-256, hex), for good: only a person takes it back."""
+    """A machine's firmware was given the authority with this fingerprint (`wire.authority`), for good: only a person takes it back."""
 
     hardware_id: str
     authority: str

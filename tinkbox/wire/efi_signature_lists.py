@@ -6,7 +6,6 @@ entries of one kind and one size, and an entry says who put it there.
 
 import base64
 import binascii
-import hashlib
 import re
 import struct
 from collections.abc import Iterator
@@ -15,6 +14,7 @@ from typing import Final
 from uuid import UUID
 
 from tinkbox.model.errors import Invalid
+from tinkbox.wire.authority import fingerprint
 
 # EFI_CERT_X509_GUID.
 X509: Final = UUID("a5c059a1-94e4-4aa7-87b5-ab155c2bf072")
@@ -83,11 +83,11 @@ def certificates(pem: str) -> tuple[bytes, ...]:
 
 
 def authority_fingerprint(pem: str) -> str:
-    """SHA-256, in hex, of the authority's certificate (DER), of several one after the other; empty: of none.
+    """The fingerprint of the authority's certificate (`wire.authority`), of several together; empty: of none.
 
     Raises Invalid as `certificates`.
     """
-    return hashlib.sha256(b"".join(certificates(pem))).hexdigest() if pem.strip() else ""
+    return fingerprint(b"".join(certificates(pem))) if pem.strip() else ""
 
 
 def _without_ours(found: SignatureList) -> SignatureList:

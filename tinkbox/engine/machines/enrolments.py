@@ -16,7 +16,7 @@ from tinkbox.model.hardware import Hardware, MacAddress
 from tinkbox.store.database import Store
 from tinkbox.wire.messages.enrolment import Enrolled
 
-SHORT = 16  # letters of a fingerprint for people
+SHORT = len("SHA256:") + 24  # letters of a fingerprint for people
 
 
 class Enrolments:

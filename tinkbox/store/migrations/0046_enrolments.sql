@@ -1,4 +1,4 @@
--- Machines whose firmware was given the appliance's authority, by the SHA-256, in hex, of its certificate: they boot by HTTPS alone.
+-- Machines whose firmware was given the appliance's authority, by the fingerprint of its certificate: they boot by HTTPS alone.
 CREATE TABLE enrolment (
     hardware_id TEXT PRIMARY KEY REFERENCES hardware (id) ON DELETE CASCADE,
     authority   TEXT NOT NULL,

@@ -7,7 +7,7 @@ import pytest
 from tinkbox.model.errors import Invalid
 from tinkbox.wire.messages.enrolment import MAX_WHY, Enrolled, decode_enrolled, encode
 
-OWN = "ab" * 32
+OWN = "SHA256:" + ":".join(["AB"] * 32)
 
 
 @pytest.mark.parametrize("message", [Enrolled(authority=OWN), Enrolled(why="this machine did not boot by UEFI")])
@@ -17,7 +17,7 @@ def test_what_is_told_is_understood(message: Enrolled) -> None:
 
 @pytest.mark.parametrize(
     "content",
-    [b"{}", b"[]", b"\xff", json.dumps({"authority": OWN[:-1]}), json.dumps({"authority": OWN.upper()}),
+    [b"{}", b"[]", b"\xff", json.dumps({"authority": OWN[:-1]}), json.dumps({"authority": "ab" * 32}), json.dumps({"authority": OWN.lower()}),
      json.dumps({"why": 7}), json.dumps({"authority": "", "why": ""})],
 )  # fmt: skip
 def test_what_says_neither_is_refused(content: bytes | str) -> None:

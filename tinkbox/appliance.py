@@ -71,6 +71,7 @@ from tinkbox.listening import DNS_PORT, HTTP_PORT, Listening, Sockets
 from tinkbox.model.audit_places import AuditPlaces
 from tinkbox.model.diagnosis import Heard
 from tinkbox.model.disk_usage import Share, Stored
+from tinkbox.model.enrolment import HttpsBoot
 from tinkbox.model.errors import Invalid, Unavailable
 from tinkbox.model.hardware import MacAddress
 from tinkbox.model.images.needs import ImageNeed, stood_in
@@ -708,7 +709,8 @@ def _said(settings: Settings, sockets: Sockets, authority: str) -> EngineSetting
         rules=settings.discovery.rules,
         retention=settings.retention.of.fitted(room_on_disk(settings.data)),
         tpm_rule=settings.tpm_rule,
-        https_boot=settings.boot.https_boot,
+        # Port 443 may be another program's: who is enrolled could not boot then.
+        https_boot=settings.boot.https_boot if all(each.https_url for each in sockets.networks) else HttpsBoot.OFF,
         authority=authority,
         metadata=replace(told_systems(settings), ports=_metadata_ports(settings, sockets)),
         audit=settings.data,

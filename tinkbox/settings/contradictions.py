@@ -9,6 +9,7 @@ from ipaddress import IPv4Address
 from typing import Final
 from urllib.parse import urlsplit
 
+from tinkbox.model.enrolment import HttpsBoot
 from tinkbox.model.errors import Problem
 from tinkbox.model.leases import Subnet
 from tinkbox.model.retention import KEEP_FREE
@@ -36,6 +37,9 @@ def in_file(settings: Settings, unread: Sequence[str]) -> Iterator[Problem]:
         yield from _services_networks(settings)
     if not whole & {"dhcp", "node", "services"}:
         yield from _ports(settings)
+    if not whole & {"boot", "node"} and settings.boot.https_boot is HttpsBoot.ENROLL and not settings.node.https_port:
+        text = "machines that are enrolled boot by HTTPS alone, and node.https_port is 0: choose a port, or set boot.https: off"
+        yield Problem(key="boot.https", text=text)
     if settings.address and len(settings.interfaces) > 1:
         text = "which of the interfaces is it on? with several of them each has its own: leave it out"
         yield Problem(key="address", text=text)

@@ -29,6 +29,10 @@ RULES = "discovery: {rules: [{match: {mac: '*'}}]}"
             "dhcp.subnets[1].pool: nothing of it is lent while dhcp.mode is off: set dhcp.mode to pool, or leave the pool out",
         ),
         (
+            "boot: {https: enroll}\nnode: {https_port: 0}",
+            "boot.https: machines that are enrolled boot by HTTPS alone, and node.https_port is 0: choose a port, or set boot.https: off",
+        ),
+        (
             RULES,
             "discovery.rules: none of them is tried while unknown_machines is ignore: set it to discover, or leave the rules out",
         ),

@@ -55,6 +55,13 @@ LOOK_AT_IPXE: Final = (
     "-p 80:80`), and `ip route get ADDRESS` must name the interface that the machine is behind. If its screen shows another error, that "
     "says more."
 )
+LOOK_AT_HTTPS: Final = (
+    "It boots by HTTPS alone, and did not fetch its boot script. `Permission denied` on its screen means that it does not believe the "
+    "certificate: its firmware was reset or has the authority of another appliance, the appliance's authority is a new one, or another host "
+    "answers at its address. `tinkbox hardware https MACHINE` shows the authority that the firmware was given, `tinkbox authority` that of "
+    "the appliance. Otherwise TCP port 443 (`node.https_port`) is closed on the way or here. To let it boot by HTTP, and be enrolled anew: "
+    "`tinkbox hardware https MACHINE --forget`."
+)
 _FETCHING: Final = (
     "After its boot script no whole kernel was sent: its screen shows the boot loader's error. If its document or its workflow "
     "names another server for the kernel, see whether that answers machines; a firewall on the way may end connections to TCP port 80."
@@ -83,8 +90,7 @@ LOOK_AT: Final[Mapping[Stage, str]] = {
     Stage.SCRIPT: _FETCHING,
     Stage.DISCOVERY: _FETCHING,
     Stage.SCRIPT_REFUSED: "The reason stands beside it: no ticket, no hardware document, or another address than its document has.",
-    Stage.HTTPS_WANTED: "It boots by HTTPS alone, and did not come by HTTPS: the node door's TLS port (`node.https_port`) must be open on the way "
-    "and here. If its screen shows another error, that says more.",
+    Stage.HTTPS_WANTED: LOOK_AT_HTTPS,
     Stage.KERNEL: "The transfer of the OSIE stopped, or the OSIE does not fit into the machine's memory (give it 2 GB): look at "
     "its screen.",
     Stage.RAMDISK: _STARTING,

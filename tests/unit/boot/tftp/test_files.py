@@ -422,3 +422,38 @@ def test_what_only_begins_or_ends_as_a_loader_is_not_served(lab: Lab, tftp_files
     assert tftp_files.find(STRANGER, name) is None
     tftp_files.saw_address(PEER, Stage.LOADER_FAILED, "", name=name, why="not found")
     assert lab.seen == [(PEER, Stage.LOADER_FAILED, "", {"name": name, "why": "not found"})]
+
+
+# --- machines that boot by HTTPS alone
+
+
+def test_by_tftp_one_that_boots_by_https_alone_is_parked_and_gets_no_credential(
+    tftp_files: TftpFiles, lab: Lab
+) -> None:
+    assert lab.plan is not None
+    lab.plan = replace(lab.plan, https=True)
+    assert tftp_files.find(PEER, CREDENTIAL) is None
+    for name in (TURN, PXELINUX):
+        told = tftp_files.find(PEER, name)
+        assert isinstance(told, bytes)
+        assert b"HTTPS alone" in told
+        assert b"initramfs" not in told
+    delivered(tftp_files, TURN)
+    assert [(stage, detail) for _, stage, detail, _ in lab.seen] == [
+        (Stage.PARKED, "it boots by HTTPS alone, and this boot loader has none")
+    ]
+
+
+def test_by_tftp_it_is_still_told_to_boot_its_disk(tftp_files: TftpFiles, lab: Lab) -> None:
+    lab.told(Boot.LOCAL_DISK)
+    before = tftp_files.find(PEER, TURN)
+    assert lab.plan is not None
+    lab.plan = replace(lab.plan, https=True)
+    assert tftp_files.find(PEER, TURN) == before
+
+
+def test_a_raspberry_pi_that_boots_by_https_alone_is_served_nothing(tftp_files: TftpFiles, lab: Lab) -> None:
+    lab.told(Boot.OSIE, "aarch64")
+    assert lab.plan is not None
+    lab.plan = replace(lab.plan, https=True)
+    assert tftp_files.find(PEER, f"{PI}config.txt") is None

@@ -27,7 +27,7 @@ from tinkbox.engine.doctor.rules.network import LINES_FOR_IPXE
 from tinkbox.engine.machines.boot_plan import MAX_BOOTS, freeing
 from tinkbox.engine.machines.firmware_rules import BACK_WITHIN
 from tinkbox.engine.timeline.sighting_rules import ended_at
-from tinkbox.engine.timeline.stalls import LOOK_AT, LOOK_AT_IPXE, MOVED, PATIENCE, stalled
+from tinkbox.engine.timeline.stalls import LOOK_AT, LOOK_AT_HTTPS, LOOK_AT_IPXE, MOVED, PATIENCE, stalled
 from tinkbox.engine.timeline.syslog import OSIE, OSIE_TROUBLE
 from tinkbox.model.boot import OWN_SYSTEM, Asker, Stage
 from tinkbox.model.diagnosis import Gravity
@@ -701,7 +701,7 @@ def stalled_boot(case: Case) -> Iterator[Finding]:
             gravity=gravity,
             cause=f"Its boot before ended where iPXE had its address: it asked for no boot script, and boots again.{idle}",
             evidence=(line(ended), line(case.last[0])),
-            remedy=f"{nothing}{LOOK_AT_IPXE}",
+            remedy=f"{nothing}{_look_at_ipxe(case.boots[-2])}",
         )
     elif (since := stalled(before, case.now)) and not _begins_again(case):
         yield Finding(
@@ -743,14 +743,20 @@ def _is_awaited(case: Case) -> bool:
     return work or case.installed or case.interface.netboot.has_script
 
 
+def _look_at_ipxe(boot: Sequence[Sighting]) -> str:
+    """What to look at where iPXE has its address and asks for no boot script."""
+    told = of(boot, Stage.OFFERED)
+    return LOOK_AT_HTTPS if told and text(told[-1], "file").startswith("https://") else LOOK_AT_IPXE
+
+
 def _look_at(boot: tuple[Sighting, ...]) -> str:
     """What to look at when a boot stays where it is."""
     asked = of(boot, Stage.DISCOVER)
     is_ipxe = bool(asked) and text(asked[-1], "asker") == Asker.IPXE
     relay = text(asked[-1], "relay") if asked else ""
     if relay and boot[-1].stage is Stage.LEASED:
-        return _BEHIND_RELAY.format(relay) + (LOOK_AT_IPXE if is_ipxe else LOOK_AT[Stage.LEASED])
-    return LOOK_AT_IPXE if is_ipxe and boot[-1].stage is Stage.LEASED else LOOK_AT.get(boot[-1].stage, _SCREEN)
+        return _BEHIND_RELAY.format(relay) + (_look_at_ipxe(boot) if is_ipxe else LOOK_AT[Stage.LEASED])
+    return _look_at_ipxe(boot) if is_ipxe and boot[-1].stage is Stage.LEASED else LOOK_AT.get(boot[-1].stage, _SCREEN)
 
 
 def _sent_to_disk(case: Case) -> Iterator[tuple[Sighting, Sighting]]:

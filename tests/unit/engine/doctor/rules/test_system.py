@@ -34,7 +34,7 @@ from tinkbox.engine.doctor.rules.system import (
     stalled_boot,
     wrong_architecture,
 )
-from tinkbox.engine.timeline.stalls import LOOK_AT, LOOK_AT_IPXE
+from tinkbox.engine.timeline.stalls import LOOK_AT, LOOK_AT_HTTPS, LOOK_AT_IPXE
 from tinkbox.model.boot import Asker, Boot, Stage
 from tinkbox.model.diagnosis import Gravity
 from tinkbox.model.documents.hardware import parse_hardware
@@ -745,6 +745,15 @@ def test_a_stalled_ipxe_has_its_loader_and_lacks_its_script() -> None:
     loaded = [asked(0), *answered(1), fetched(2), asked(5, Asker.IPXE), *answered(6)]
     (found,) = stalled_boot(case(*loaded, after=80))
     assert found.remedy == LOOK_AT_IPXE
+
+
+def test_a_stalled_ipxe_that_was_told_to_come_by_https_may_not_believe_the_certificate() -> None:
+    offered = seen(6, Stage.OFFERED, file="https://172.30.0.1/boot/08-00-27-00-00-01/script.ipxe")
+    loaded = [asked(0), *answered(1), fetched(2), asked(5, Asker.IPXE), offered, seen(7, Stage.LEASED)]
+    (found,) = stalled_boot(case(*loaded, after=80))
+    assert found.remedy == LOOK_AT_HTTPS
+    (found,) = stalled_boot(case(*loaded, asked(43), after=1))
+    assert found.remedy == LOOK_AT_HTTPS
 
 
 def test_boot_for_which_bytes_still_flow_does_not_stand_still() -> None:

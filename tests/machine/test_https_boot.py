@@ -10,7 +10,7 @@ import pytest
 
 from examples.lab.firmware import Firmware
 from examples.lab.machine import Machine
-from tests.machine.lab import PATIENCE, Lab, laboratory, mac, shell, until
+from tests.machine.lab import PATIENCE, Lab, laboratory, mac, shell, shell_image, until
 from tinkbox.model.boot import Stage
 
 ENROLLS = "boot: {https: enroll}\n"
@@ -36,6 +36,7 @@ def listened(lab: Lab, pcap: Path) -> Iterator[None]:
 
 def enrolled(lab: Lab, firmware: Firmware) -> Machine:
     """A machine that was installed once, and whose worker enrolled it; it is off."""
+    lab.load(shell_image(lab.work))
     lab.push(ONE)
     workflow = lab.workflow(ONE, shell("install", "true"))
     machine = lab.machine(ONE, firmware, memory=3072)

@@ -67,7 +67,7 @@ _PROGRESS = frozenset(
 
 # What another host at the machine's address can do as often as it likes: of each stage one of a host is kept, of so many hosts.
 MOST_IN_ITS_NAME = 3
-_IN_ITS_NAME = FETCHED | {Stage.SCRIPT, Stage.DISCOVERY, Stage.SUPPLIED, Stage.OWN_BOOT}
+_IN_ITS_NAME = FETCHED | {Stage.SCRIPT, Stage.HTTPS_WANTED, Stage.DISCOVERY, Stage.SUPPLIED, Stage.OWN_BOOT}
 
 
 def is_its_own(stage: Stage, facts: Mapping[str, Fact]) -> bool:

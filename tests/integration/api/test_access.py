@@ -134,6 +134,7 @@ SCOPED = {
     ("POST", "/v1/hardware/{key}/credential"),
     ("PUT", "/v1/hardware/{key}/tpm"),
     ("DELETE", "/v1/hardware/{key}/tpm"),
+    ("DELETE", "/v1/hardware/{key}/https"),
     ("GET", "/v1/hardware/{key}/timeline"),
     ("GET", "/v1/hardware/{key}/notes"),
     ("POST", "/v1/hardware/{key}/notes"),

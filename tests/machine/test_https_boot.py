@@ -1,7 +1,6 @@
 """A machine that is enrolled at its first boot comes by HTTPS from then on, and believes no other authority."""
 
 import shutil
-import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -23,9 +22,19 @@ PLAIN = (b"#!ipxe", b"GET /boot/osie/", b"/script.ipxe?", b"etc/tinkbox/worker.j
 def listened(lab: Lab, pcap: Path) -> Iterator[None]:
     """Keep everything that goes over the machines' network by HTTP."""
     said = pcap.with_suffix(".log")
-    command = ["tcpdump", "-U", "-i", lab.network.interface, "-w", str(pcap), "tcp port 80 or tcp port 443"]
+    command = [
+        "tcpdump",
+        "-U",
+        "-Z",
+        "root",
+        "-i",
+        lab.network.interface,
+        "-w",
+        str(pcap),
+        "tcp port 80 or tcp port 443",
+    ]
     with said.open("wb") as log:
-        process = lab.network.start(command, stdout=log, stderr=subprocess.STDOUT)
+        process = lab.network.start(command, stdout=log)
     until(lambda: b"listening on" in said.read_bytes(), "tcpdump")
     try:
         yield

@@ -184,7 +184,7 @@ class Engine:
             reserved=(settings.names.name, settings.names.address),
             authority=authority_fingerprint(settings.authority),
         )  # fmt: skip
-        self._enrolls_for = settings.authority if settings.https_boot is HttpsBoot.ENROLL else ""
+        self._enrolls = settings.https_boot is HttpsBoot.ENROLL
         addressing = Addressing(
             mode=settings.mode, subnets=settings.subnets, own=settings.own, held=around.held, cards=around.cards
         )
@@ -349,8 +349,7 @@ class Engine:
             registry=registry,
             worker=worker,
             token=ticket,
-            authority=self._enrolls_for,
-            enroll=bool(self._enrolls_for),
+            enroll=self._enrolls,
         )
 
 

@@ -600,7 +600,11 @@ async def tls_door(lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(web.BaseRequest, "secure", True)
     application = web.Application(middlewares=[refusals_become_problems])
     folder = BootFolder(
-        osie=tmp_path / "osie", url="http://172.30.0.1", version="1.2", https_url="https://172.30.0.1", syslog_port=514
+        osie=tmp_path / "osie",
+        url="http://172.30.0.1",
+        version="1.2",
+        tls=lambda: TlsDoor(server="https://172.30.0.1", registry="172.30.0.1", authority="PEM"),
+        syslog_port=514,
     )
     application.add_routes(routes(lab, credential, folder, clock()))
     async with TestClient(TestServer(application)) as client:

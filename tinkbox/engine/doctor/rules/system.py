@@ -743,10 +743,15 @@ def _is_awaited(case: Case) -> bool:
     return work or case.installed or case.interface.netboot.has_script
 
 
+def _by_https(boot: Sequence[Sighting]) -> bool:
+    """Whether what asked last for an address was told to load the next thing by HTTPS."""
+    told = of(boot, Stage.OFFERED)
+    return bool(told) and text(told[-1], "file").startswith("https://")
+
+
 def _look_at_ipxe(boot: Sequence[Sighting]) -> str:
     """What to look at where iPXE has its address and asks for no boot script."""
-    told = of(boot, Stage.OFFERED)
-    return LOOK_AT_HTTPS if told and text(told[-1], "file").startswith("https://") else LOOK_AT_IPXE
+    return LOOK_AT_HTTPS if _by_https(boot) else LOOK_AT_IPXE
 
 
 def _look_at(boot: tuple[Sighting, ...]) -> str:
@@ -754,6 +759,8 @@ def _look_at(boot: tuple[Sighting, ...]) -> str:
     asked = of(boot, Stage.DISCOVER)
     is_ipxe = bool(asked) and text(asked[-1], "asker") == Asker.IPXE
     relay = text(asked[-1], "relay") if asked else ""
+    if boot[-1].stage is Stage.LEASED and _by_https(boot):
+        return (_BEHIND_RELAY.format(relay) if relay else "") + LOOK_AT_HTTPS
     if relay and boot[-1].stage is Stage.LEASED:
         return _BEHIND_RELAY.format(relay) + (_look_at_ipxe(boot) if is_ipxe else LOOK_AT[Stage.LEASED])
     return _look_at_ipxe(boot) if is_ipxe and boot[-1].stage is Stage.LEASED else LOOK_AT.get(boot[-1].stage, _SCREEN)

@@ -754,6 +754,9 @@ def test_a_stalled_ipxe_that_was_told_to_come_by_https_may_not_believe_the_certi
     assert found.remedy == LOOK_AT_HTTPS
     (found,) = stalled_boot(case(*loaded, asked(43), after=1))
     assert found.remedy == LOOK_AT_HTTPS
+    by_firmware = seen(10, Stage.OFFERED, file="https://172.30.0.1/boot/loaders/snponly.efi")
+    (found,) = stalled_boot(case(*loaded, asked(9, Asker.HTTP), by_firmware, seen(11, Stage.LEASED), after=80))
+    assert found.remedy == LOOK_AT_HTTPS
 
 
 def test_boot_for_which_bytes_still_flow_does_not_stand_still() -> None:

@@ -45,7 +45,7 @@ async def take_in_files(data: Path, named: Mapping[str, frozenset[Right]], kept:
     own = stored_secret(data / OPERATORS)
     for path in sorted((data / PEOPLE).glob("*.token")):
         if path.stem not in named:
-            path.unlink()
+            _delete(path)
     taken, without = list[str](), list[str]()
     for name, rights in named.items():
         path = _file(data, name)
@@ -54,7 +54,7 @@ async def take_in_files(data: Path, named: Mapping[str, frozenset[Right]], kept:
             continue
         _refuse_operators(data, name, token, own)
         if await kept.take_in(name, rights | ({Right.PUSH} if Right.OPERATE in rights else set()), token, _CONFIGURED):
-            path.unlink()
+            _delete(path)
             taken.append(name)
         else:
             without.append(name)
@@ -89,6 +89,15 @@ def retired_people(named: Mapping[str, frozenset[Right]], is_known: Callable[[st
 
 def _file(data: Path, name: str) -> Path:
     return data / PEOPLE / f"{name}.token"
+
+
+def _delete(path: Path) -> None:
+    try:
+        path.unlink()
+    except OSError as error:
+        raise Unavailable(
+            f"cannot delete {path}, which would count again: {error.strerror}: delete it, and start tinkbox again"
+        ) from None
 
 
 def _refuse_operators(data: Path, name: str, token: str, own: str) -> None:

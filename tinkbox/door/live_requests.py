@@ -66,6 +66,11 @@ class LiveRequests:
         self._counts = counts
         self._by_token: dict[str, set[_Live]] = {}
 
+    @property
+    def number(self) -> int:
+        """How many are under way."""
+        return sum(map(len, self._by_token.values()))
+
     def note(self, request: web.Request, token: str) -> None:
         """That a request is of a token, empty: of one that never ends; raises Denied for one that counts no more."""
         if not token:

@@ -77,6 +77,11 @@ async def at_work(door: Door) -> str:
     return MACHINE
 
 
+async def token(door: Door) -> str:
+    await door.done("POST", "/v1/tokens", {"name": "anna", "rights": ["look"]})
+    return "anna"
+
+
 async def template(door: Door) -> str:
     return str((await door.done("POST", "/v1/templates", {"name": "hello", "data": HELLO}))["id"])
 
@@ -154,6 +159,8 @@ async def stopped(door: Door) -> str:
 HARDWARE, FLOW, ROLLOUT = "/v1/hardware/{key}", "/v1/workflows/{key}", "/v1/rollouts/{key}"
 ARMED: Document = {"before": ["second"]}
 CHANGES = [
+    Change("POST", "/v1/tokens", "token created", {"name": "anna", "rights": ["look"]}),
+    Change("DELETE", "/v1/tokens/{key}", "token revoked", None, token),
     Change("POST", "/v1/hardware", "hardware pushed", hardware(1)),
     Change("POST", "/v1/hardware/add", "hardware added", {"mac": mac(9), "address": "172.30.0.99/24"}),
     Change("POST", "/v1/hardware/import", "hardware made by import", {"machines": [{"macs": [mac(9)], "name": "n9"}]}),
@@ -254,8 +261,8 @@ async def test_what_a_client_asked_for_before_it_went_away_is_in_the_log(
         leave(request)
         return found
 
-    def require_for(request: web.Request, *, changes: bool) -> Caller:
-        found = required_for(request, changes=changes)
+    def require_for(request: web.Request, *, changes: bool, right: Right = Right.OPERATE) -> Caller:
+        found = required_for(request, changes=changes, right=right)
         leave(request)
         return found
 

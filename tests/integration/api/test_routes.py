@@ -399,7 +399,7 @@ async def test_the_log_names_who_decides_about_a_history_whose_workflow_is_unkno
 async def test_the_log_names_who_loads_and_deletes_images(door: Door, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
     await door.done("POST", "/v1/images", image_archive("tools/one:v1"))
-    headers = {"Authorization": "Bearer operate-token"}
+    headers = {"Authorization": "Bearer push-token"}
     async with (
         aiohttp.ClientSession(headers=headers) as session,
         session.delete(f"{door.url}/v1/images?reference=tools/one:v1") as response,
@@ -408,7 +408,7 @@ async def test_the_log_names_who_loads_and_deletes_images(door: Door, caplog: py
     said = [each.getMessage() for each in caplog.records if each.getMessage().startswith("image")]
     assert said == [
         f"images loaded by {getpass.getuser()}: tools/one:v1",
-        "image deleted by who-may-operate: tools/one:v1",
+        "image deleted by who-may-push: tools/one:v1",
     ]
 
 

@@ -8,6 +8,7 @@ import aiohttp
 import pytest
 
 from tests.integration.api.door import TOKEN, Door
+from tests.integration.api.test_access import declared_flow
 from tests.integration.engine.appliance import HELLO, hardware, mac
 from tinkbox.model.access import Right
 from tinkbox.model.documents.secret_fields import MASKED
@@ -70,6 +71,7 @@ async def all_answers(door: Door, token: str) -> str:
         ("POST", "/v1/templates/validate", {"data": HELLO.replace("hello-world", failing)}),
         ("POST", "/v1/rollouts", {"template": "failing", "machines": ["machine-1"], "dry_run": True}),
         ("POST", "/v1/apply", {"files": [template], "dry_run": True, "diff": True}),
+        ("POST", "/v1/apply", {"files": [{"name": "f.yaml", "text": declared_flow("failing")}], "dry_run": True}),
     ]
     await door.ask("POST", "/v1/templates", {"name": "failing", "data": HELLO.replace("hello-world", failing)})
     told = ""
@@ -93,11 +95,12 @@ async def test_who_may_look_is_shown_no_secret_in_any_answer_and_who_has_the_rig
 
 async def test_a_document_that_was_shown_masked_is_not_stored_in_the_place_of_the_secret(filled: Door) -> None:
     _, text = await asked(filled, "look-token", "GET", "/v1/hardware/machine-1")
-    document = json.loads(text)["document"]
+    shown = json.loads(text)
+    document, base = shown["document"], {"updated_at": shown["updated_at"], "labels": shown["labels"]}
     assert document["metadata"]["instance"]["userdata"] == MASKED
     for method, path, body in (
         ("POST", "/v1/hardware", document),
-        ("PUT", "/v1/hardware/machine-1", {"text": json.dumps(document)}),
+        ("PUT", "/v1/hardware/machine-1", {"text": json.dumps(document), "base": base}),
         ("POST", "/v1/apply", {"files": [{"name": "a.json", "text": json.dumps(document)}]}),
     ):
         status, answer = await asked(filled, TOKEN, method, path, body)

@@ -174,9 +174,9 @@ async def test_a_ticket_beside_the_token_of_its_person_needs_their_right(
 ) -> None:
     opened = await held.open("attach-token")
     looking = Caller(name="who-may-attach", rights=frozenset({Right.LOOK}))
-    monkeypatch.setitem(PEOPLE._tokens, b"attach-token", looking)
+    monkeypatch.setitem(PEOPLE._tokens, "attach-token", looking)
     assert await attach_status(held, opened, "attach-token") == 403
-    monkeypatch.delitem(PEOPLE._tokens, b"attach-token")
+    monkeypatch.delitem(PEOPLE._tokens, "attach-token")
     assert await attach_status(held, opened, "attach-token") == 401
 
 

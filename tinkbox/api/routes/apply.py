@@ -129,8 +129,9 @@ def routes(
             require_images=flag(document, "require_images"),
             strict=flag(document, "strict"),
             apart=Right.OPERATE not in who.rights,
-            reasons=not rehearsal or (may_look(request) and may_read_secrets(request)),
-            looks=may_look(request) and (not rehearsal or may_read_secrets(request)),
+            reasons=not rehearsal or may_look(request),
+            looks=may_look(request),
+            secrets=not rehearsal or may_read_secrets(request),
             osie={str(each["architecture"]) for each in osie()},
         )
         async with unless_gone(request, changes=not rehearsal):

@@ -10,6 +10,7 @@ from tinkbox.api.auditing import changed
 from tinkbox.api.changes import log_change
 from tinkbox.api.json_values import NamedIdentity, Time, time
 from tinkbox.api.listing import listed
+from tinkbox.api.long_answers import in_turn
 from tinkbox.api.parameters import LIMIT, sort_by
 from tinkbox.api.requests import key_of, read_object, takes, text_field
 from tinkbox.engine.people.tokens import Tokens
@@ -84,7 +85,7 @@ def routes(tokens: Tokens) -> list[web.RouteDef]:
 
     return needing(
         Right.ADMIN,
-        web.get("/v1/tokens", show_list),
+        *in_turn(web.get("/v1/tokens", show_list)),
         web.post("/v1/tokens", create),
         web.delete("/v1/tokens/{key}", revoke),
     )

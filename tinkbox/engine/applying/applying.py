@@ -82,6 +82,7 @@ from tinkbox.engine.workflows.workflows import Prepared, Workflows
 from tinkbox.model.documents.hardware import allowing_netboot
 from tinkbox.model.documents.kept_documents import KeptDocument, KeptKey, KeptKind
 from tinkbox.model.documents.kubernetes import BMC_GROUP, GROUP, kinds_of
+from tinkbox.model.documents.secret_fields import masked_machine
 from tinkbox.model.errors import Conflict, Invalid, Problem, Refusal, TooLarge, Unavailable
 from tinkbox.model.hardware import Hardware, MacAddress, addressed_by, called, names_of
 from tinkbox.model.labels import NO_LABELS, LabelKind, Selector
@@ -116,7 +117,7 @@ class Wish:
     person who may not operate, and are rendered as in `render_each`.  Without `reasons` it is not told why a workflow cannot
     be made, or where it would run, where that may have what the template made of a machine's document.  `require_images` is as
     in `Workflows.create`, and `strict` refuses what would be ignored.  `looks`: the person may look, and is told what new
-    workflows will lack; with `osie`, the architectures of the OSIEs that there are, also what keeps machines from booting.
+    workflows will lack; without `secrets`, which a rehearsal alone may lack, templates are filled from masked documents; with `osie`, the architectures of the OSIEs that there are, also what keeps machines from booting.
     """
 
     rehearsal: bool = False
@@ -128,6 +129,7 @@ class Wish:
     require_images: bool = False
     strict: bool = False
     looks: bool = True
+    secrets: bool = True
     osie: Collection[str] | None = None
 
 
@@ -431,7 +433,7 @@ class Applying:
     ) -> dict[int, Prepared]:
         """New workflows by their places, those of one template together: it is read once."""
         decisions, templates = prospect.decisions, prospect.templates
-        machines = self._references(decisions)
+        machines = self._references(decisions, secrets=wish.secrets)
         problems: list[Problem] = []
         prepared: dict[int, Prepared] = {}
         groups: dict[TemplateKey, list[int]] = defaultdict(list)
@@ -475,7 +477,7 @@ class Applying:
         refused, and where a template itself names a machine that would be deleted.  What cannot be filled any more is no news:
         nothing is made of it.
         """
-        machines = self._references(prospect.decisions)
+        machines = self._references(prospect.decisions, secrets=wish.secrets)
         leaving = prospect.surplus.leaving
         meant_by = going(prospect.surplus, References(prospect.decisions.hardware.values()))
         problems: list[Problem] = []
@@ -511,7 +513,7 @@ class Applying:
         """
         leaving = prospect.surplus.leaving
         meant_by = going(prospect.surplus, References(prospect.decisions.hardware.values()))
-        lookup = self._workflows.lookup(self._references(prospect.decisions).at)
+        lookup = self._workflows.lookup(self._references(prospect.decisions, secrets=wish.secrets).at)
         problems: list[Problem] = []
         for each in prospect.rule_templates:
             wanted = Wanted(devices=each.devices, machine=SAMPLE)
@@ -655,9 +657,10 @@ class Applying:
         machines = References([*known, *(each.hardware for each in documents.machines)])
         return {each.key: machines_of(each, machines) for each in wanted}
 
-    def _references(self, decisions: Decisions) -> References:
-        """The machines as they will be."""
-        return References([*(each.hardware for each in self._machines.known.all()), *decisions.hardware.values()])
+    def _references(self, decisions: Decisions, *, secrets: bool = True) -> References:
+        """The machines as they will be; without `secrets` their documents are masked."""
+        machines = [*(each.hardware for each in self._machines.known.all()), *decisions.hardware.values()]
+        return References(machines if secrets else map(masked_machine, machines))
 
     def _unknown(self, prospect: _Prospect, unread: Unread) -> list[Problem]:
         """What new workflows refer to that is neither known nor declared, nor what a document that is wrong may declare."""

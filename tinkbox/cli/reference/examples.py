@@ -33,6 +33,7 @@ EXAMPLES: Final[Mapping[str, str]] = {
     "hardware label": "tinkbox hardware label node7 rack=r1",
     "hardware note": "tinkbox hardware note node7 the fan is loud",
     "hardware accept": "tinkbox hardware accept 08:00:27:00:00:01 --name node7",
+    "token create": "tinkbox token create anna --right look --right operate --expires 30d",
     "template create": "tinkbox template create -n ubuntu --file ubuntu.yaml",
     "template update": "tinkbox template update ubuntu --file ubuntu.yaml",
     "template validate": "tinkbox template validate ubuntu.yaml",

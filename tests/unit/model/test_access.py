@@ -20,5 +20,7 @@ def test_a_caller_is_described_by_name_and_rights_in_one_order() -> None:
 def test_a_caller_is_told_which_right_is_missing() -> None:
     anna = Caller(name="anna", rights=frozenset({Right.LOOK}))
     anna.require(Right.LOOK)
-    with pytest.raises(Forbidden, match=r"anna \(look\) lacks the right to operate: .* `tinkbox token create NAME --right operate`"):
+    with pytest.raises(
+        Forbidden, match=r"anna \(look\) lacks the right to operate: .* `tinkbox token create NAME --right operate`"
+    ):
         anna.require(Right.OPERATE)

@@ -1,9 +1,10 @@
 """Tokens are made, listed and revoked, and outlive the appliance's process."""
 
+import asyncio
 import sqlite3
 from collections.abc import AsyncIterator
 from contextlib import closing
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from itertools import count
 from pathlib import Path
 
@@ -114,6 +115,20 @@ async def test_a_token_expires_at_its_second_and_is_listed_for_a_week(box: Box) 
     await tokens.forget_old()
     assert tokens.all() == []
     assert (await box.tokens()).all() == []
+
+
+async def test_an_end_is_told_at_its_time_also_of_a_token_that_is_made_later(box: Box) -> None:
+    tokens = Tokens(box.store, lambda: datetime.now(UTC), lambda: "id", lambda: "0" * 48, own=OWN)
+    ended: asyncio.Future[tuple[str, str]] = asyncio.get_running_loop().create_future()
+    tokens.tell_ends(lambda token, why: None if ended.done() else ended.set_result((token, why)))
+    async with asyncio.timeout(60), asyncio.TaskGroup() as group:
+        running = group.create_task(tokens.run())
+        until = datetime.now(UTC) + timedelta(milliseconds=200)
+        made = await tokens.issue("anna", LOOK, until=until, by=OPERATOR)
+        assert await ended == ("id", EXPIRED)
+        assert datetime.now(UTC) >= until
+        assert tokens.bearer(made) is None
+        running.cancel()
 
 
 async def test_a_name_is_taken_until_its_token_expires(box: Box) -> None:

@@ -248,13 +248,13 @@ def test_tokens_of_an_earlier_release_go_on_working_at_both_doors_with_the_key_a
         with serving(configuration):
             assert [*folder.iterdir()] == []
             for name, changes, pushes in (("anna", 403, 403), ("bert", 422, 202)):
-                assert ask(configuration.operator_port, "/v1/hardware", **headers[name])[0] == 200
-                assert ask(configuration.operator_port, "/v1/hardware", "POST", **headers[name])[0] == changes
+                assert ask_operator_door(configuration, "/v1/hardware", **headers[name])[0] == 200
+                assert ask_operator_door(configuration, "/v1/hardware", "POST", **headers[name])[0] == changes
                 assert ask(configuration.http_port, "/v2/x/blobs/uploads/", "POST", **headers[name])[0] == pushes
             if key:
                 continue
             assert run("--data", str(configuration.data), "token", "revoke", "bert", "--yes").status == 0
-            assert ask(configuration.operator_port, "/v1/hardware", **headers["bert"])[0] == 401
+            assert ask_operator_door(configuration, "/v1/hardware", **headers["bert"])[0] == 401
             assert ask(configuration.http_port, "/v2/x/blobs/uploads/", "POST", **headers["bert"])[0] == 401
 
 

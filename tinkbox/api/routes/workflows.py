@@ -524,12 +524,13 @@ class _WorkflowDoor:
             **told,
         }
         if not may_read_secrets(request):
-            shown = concealed(shown, self._secrets(workflow))
+            # Beside the event loop: user-data may have thousands of lines.
+            shown = await asyncio.to_thread(concealed, shown, self._secrets(workflow))
         return answered(shown)
 
     def _secrets(self, workflow: Workflow) -> list[str]:
         """What the field calls secret of the machines of a workflow."""
-        records = [self.machines.known.get(each.action.worker) for each in workflow.actions]
+        records = map(self.machines.known.get, dict.fromkeys(each.action.worker for each in workflow.actions))
         return [text for each in records if each is not None for text in secret_texts(each.hardware.document)]
 
     @takes(Parameter("run", int))

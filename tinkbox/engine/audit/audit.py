@@ -55,6 +55,9 @@ class Audit:
         self._refused = RefusedAttempts()
         self._unwritten: deque[tuple[Act, datetime]] = deque()
         self.lost = 0
+        self._flushing = asyncio.Lock()
+        # What is examined is not deleted meanwhile.
+        self._cutting = asyncio.Lock()
 
     def now(self) -> datetime:
         """The time that lines have."""
@@ -122,6 +125,10 @@ class Audit:
 
     async def flush(self, *, all_of_them: bool = False) -> None:
         """Write what waits in memory, and the refused attempts that are due, or all of them; raises Unavailable."""
+        async with self._flushing:
+            await self._flush(all_of_them=all_of_them)
+
+    async def _flush(self, *, all_of_them: bool) -> None:
         if refused := self._refused.due(self._monotonic(), all_of_them=all_of_them):
             try:
                 await self._write(refused)
@@ -166,6 +173,10 @@ class Audit:
 
     async def verify(self, after: int = 0) -> Verdict:
         """Examine all lines behind one, and the head; raises Unavailable."""
+        async with self._cutting:
+            return await self._examined(after)
+
+    async def _examined(self, after: int) -> Verdict:
         chain, head, wrong = Chain(after), None, ""
         if self._head is not None:
             head, wrong = await asyncio.to_thread(self._head.read)
@@ -250,14 +261,19 @@ class Audit:
 
     async def delete_old(self) -> int:
         """Delete the lines that are too old, once a line says so; returns how many.  Raises Unavailable."""
+        async with self._cutting:
+            deleted = await self._delete_old_lines()
+        if deleted:
+            self._wakeups.wake(AUDIT)
+            _log.info("%d lines of the audit deleted for their age", deleted, extra={"action": "audit.cut"})
+        return deleted
+
+    async def _delete_old_lines(self) -> int:
         deleted = await self._cut()  # what an appliance left that ended in the middle of it
         if self._kept is not None:
             before = self._clock() - self._kept
             await self._store.write(lambda tables: _announce_cut(tables, before, self._clock()))
             deleted += await self._cut()
-        if deleted:
-            self._wakeups.wake(AUDIT)
-            _log.info("%d lines of the audit deleted for their age", deleted, extra={"action": "audit.cut"})
         return deleted
 
     async def _cut(self) -> int:

@@ -3,6 +3,7 @@
 import logging
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final, Protocol
@@ -61,6 +62,10 @@ class Login:
     expires_at: datetime
 
 
+# Has it recorded that somebody of this name logs in, before and after that is done.
+Recorded = Callable[[str], AbstractAsyncContextManager[object]]
+
+
 class Logins:
     """`now` is the wall clock, `monotonic` a steady one in seconds."""
 
@@ -80,8 +85,11 @@ class Logins:
         self._began = monotonic()
         self._used: dict[bytes, datetime] = {}  # until when each could be shown again
 
-    async def log_in(self, id_token: str) -> Login:
-        """Raises Denied for an id token that is not good, Forbidden for who gets no rights, Unavailable without the issuer."""
+    async def log_in(self, id_token: str, recorded: Recorded = lambda _: nullcontext()) -> Login:
+        """The token is made within `recorded`, which is given the person's name.
+
+        Raises Denied for an id token that is not good, Forbidden for who gets no rights, Unavailable without the issuer.
+        """
         keys = await self._keys.fitting(head_of(id_token))
         found = verify(id_token, keys, issuer=self.terms.issuer, client_id=self.terms.client_id, now=self._now())
         self._refuse_used(found)
@@ -90,9 +98,10 @@ class Logins:
         self._use(found)
         until = self._now() + self.terms.lifetime
         try:
-            token = await self._tokens.issue(
-                name, rights, until=until, by=self._issuer_with(rights), means=Means.ISSUER
-            )
+            async with recorded(name):
+                token = await self._tokens.issue(
+                    name, rights, until=until, by=self._issuer_with(rights), means=Means.ISSUER
+                )
         except Refusal:
             del self._used[found.fingerprint]  # nobody got anything for it
             raise

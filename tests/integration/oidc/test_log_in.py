@@ -2,16 +2,19 @@
 
 import asyncio
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
 from aiohttp import web
 
+from tests.integration.engine.appliance import appliance
 from tests.integration.oidc.conftest import BEGAN, Box, open_box, served
 from tests.issuer import token
 from tinkbox.api.routes.login import HOST, MAX_BODY, LoginDoor, routes
 from tinkbox.client.operator import Operator
 from tinkbox.client.operator.lasting_connection import LastingConnection
+from tinkbox.door.auditing import keep_audit, refused_attempts
 from tinkbox.door.problems import refusals_become_problems
 from tinkbox.door.refused_tokens import RefusedTokens
 from tinkbox.model.access import Means, Right
@@ -47,6 +50,28 @@ async def test_a_token_that_is_not_good_any_more_keeps_nobody_from_logging_in(bo
     status, _ = await box.ask(box.issuer.id_token(), Authorization="Bearer tbx_expired")
     assert status == 200
     assert box.refused.total == 0
+
+
+async def test_log_in_is_a_line_of_the_audit_before_and_after_the_token_is_made(box: Box, tmp_path: Path) -> None:
+    async with appliance(tmp_path / "tinkbox.sqlite") as engine:
+        application = web.Application(middlewares=[refusals_become_problems, refused_attempts])
+        keep_audit(application, engine.audit)
+        door = LoginDoor(logins=box.logins, refused=RefusedTokens(), monotonic=box.clock.seconds)
+        application.add_routes(routes(door))
+        async with served(application) as url:
+            for id_token in (box.issuer.id_token(), "nonsense"):
+                async with box.session.post(f"{url}/v1/login", json={"id_token": id_token}) as answer:
+                    text = await answer.text()
+                    assert answer.status == (401 if id_token == "nonsense" else 200), text
+        await engine.audit.save()
+        told = [each.document() for each in await engine.audit.after(0, 10)]
+    assert [(each["kind"], each["who"], each["how"], each["what"]) for each in told] == [
+        ("asked", "anna", "issuer", "POST /v1/login"),
+        ("done", "anna", "issuer", "POST /v1/login"),
+        ("refused", "", "", "POST /v1/login"),
+    ]
+    assert told[1]["did"] == [{"what": "logged in", "which": "anna"}]
+    assert "tbx_" not in str(told)
 
 
 async def test_an_id_token_is_good_once(box: Box) -> None:

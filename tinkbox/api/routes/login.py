@@ -1,7 +1,9 @@
 """`/v1/login`: how people of the company log in, and the token that they get for an id token.  Who asks has none yet."""
 
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Final, TypedDict
 
 from aiohttp import web
@@ -10,9 +12,11 @@ from tinkbox.api.access import log_in, open_to_all
 from tinkbox.api.answers import Json, answered
 from tinkbox.api.json_values import Time
 from tinkbox.api.requests import declared_only, object_of, takes, text_field
+from tinkbox.door.auditing import recorded, route_of
 from tinkbox.door.bodies import body_of, holder_of
 from tinkbox.door.refused_tokens import RefusedTokens
 from tinkbox.model.access import Caller, Means, Right
+from tinkbox.model.audit import Did
 from tinkbox.model.errors import Denied, NotFound, TooMany
 from tinkbox.model.rates import Buckets, Rate
 from tinkbox.oidc.logins import Login, Logins
@@ -81,7 +85,7 @@ class _Handlers:
             raise TooMany("too many log-ins: try again in a minute", 60)
         document = declared_only(request, object_of(await body_of(request, MAX_BODY)))
         try:
-            made = await logins.log_in(text_field(document, "id_token"))
+            made = await logins.log_in(text_field(document, "id_token"), partial(_recorded, request))
         except Denied as error:
             if type(error) is Denied:
                 self._door.refused.note(host, "operator door")
@@ -95,6 +99,14 @@ class _Handlers:
         if self._door.logins is None:
             raise NotFound(_NONE)
         return self._door.logins
+
+
+@asynccontextmanager
+async def _recorded(request: web.Request, name: str) -> AsyncIterator[None]:
+    """A line of the audit before somebody gets a token, and one after it; what is no good id token makes none of these."""
+    async with recorded(request, name, Means.ISSUER, route_of(request), name) as record:
+        yield
+        record.did.append(Did("logged in", name))
 
 
 def _document(made: Login) -> LoginDocument:

@@ -108,6 +108,18 @@ class Reason(StrEnum):
         "the machine's worker is of an earlier release, and does not know what the action asks for; nothing was begun",
         "build the OSIE of this version (`tinkbox osie build`), boot the machine again, and `tinkbox workflow retry WORKFLOW`",
     )
+    SECRET_MISSING = (
+        "SecretMissing",
+        Giver.APPLIANCE,
+        "a secret that it asks for was deleted since its workflow was made; nothing was begun",
+        "`tinkbox secret set NAME` with the name in the message, then `tinkbox workflow retry WORKFLOW`",
+    )
+    SECRET_UNREADABLE = (
+        "SecretUnreadable",
+        Giver.APPLIANCE,
+        "the key of the appliance's secrets is missing, or is not the one by which they were kept; nothing was begun",
+        "put the key back that the message names, then `tinkbox workflow retry WORKFLOW`",
+    )
     HISTORY_LOST = (
         "HistoryLost",
         Giver.APPLIANCE,
@@ -544,6 +556,8 @@ def _hints(reason: str) -> list[str]:
 _BEFORE_IT_RAN: Final = frozenset(
     {
         Reason.WORKER_OUTDATED,
+        Reason.SECRET_MISSING,
+        Reason.SECRET_UNREADABLE,
         Reason.IMAGE_NOT_FOUND,
         Reason.IMAGE_NOT_ALLOWED,
         Reason.IMAGE_CORRUPT,

@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import Final
 
 from tinkbox.model.reasons import NO_REASON, AnyReason
+from tinkbox.model.secret import SecretUse
 
 DEFAULT_READY_SECONDS: Final = 300
 DEFAULT_RESTARTS: Final = 5
@@ -119,7 +120,8 @@ class Service:
 
     `labels` are (name, value) in the template's order, and a name may come more than once.  `ports` are those the
     container listens on, the one that routes lead to first; none: those that the image exposes.  `timeout` is in
-    seconds, from when its host begins with it until it must be ready.  `resources` are those that it asks for.
+    seconds, from when its host begins with it until it must be ready.  `resources` are those that it asks for, and
+    `secrets` as an action has them.
     """
 
     name: str
@@ -135,6 +137,7 @@ class Service:
     ports: tuple[int, ...] = ()
     timeout: int = DEFAULT_READY_SECONDS
     resources: Resources = field(default_factory=Resources)
+    secrets: tuple[SecretUse, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

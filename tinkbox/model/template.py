@@ -7,6 +7,7 @@ from tinkbox.model.actions.action import Action
 from tinkbox.model.breakpoint import Breakpoints
 from tinkbox.model.errors import Problem
 from tinkbox.model.metadata import Metadata
+from tinkbox.model.secret import NamedSecret
 from tinkbox.model.services import Service
 
 MAX_TEXT = 256 * 1024  # bytes of UTF-8: a template, and what comes out when it is rendered
@@ -21,16 +22,17 @@ MAX_CHECKS = 10_000
 ROOT_KEYS = ("version", "name", "id", "global_timeout", "breakpoint", "metadata", "services", "tasks")
 SERVICE_KEYS = (
     "name", "worker", "image", "command", "environment", "volumes", "labels", "urls", "healthcheck", "restart", "ports",
-    "timeout", "mem_limit", "cpus", "pids_limit",
+    "timeout", "mem_limit", "cpus", "pids_limit", "secrets",
 )  # fmt: skip
 HEALTHCHECK_KEYS = ("test", "interval", "timeout", "start_period", "retries", "disable")
 TASK_KEYS = ("name", "worker", "volumes", "environment", "actions")
 ACTION_KEYS = (
     "name", "image", "timeout", "command", "on-timeout", "on-failure", "volumes", "environment", "pid", "namespaces",
-    "retries", "if", "reboot", "until", "helper", "disk", "wipes",
+    "retries", "if", "reboot", "until", "helper", "disk", "wipes", "secrets",
 )  # fmt: skip
 NAMESPACE_KEYS = ("network", "pid")
 METADATA_KEYS = ("hostname", "ssh_keys", "user_data", "vendor_data", "network")
+SECRET_KEYS = ("name", "env", "file")
 BREAKPOINT_KEYS = ("onFailure", "before", "after", "timeout", "onExpiry")
 
 # Of the keys that Tinkerbell has as well, level by level: those that are tinkbox's own.  Other keys of these levels are
@@ -38,7 +40,7 @@ BREAKPOINT_KEYS = ("onFailure", "before", "after", "timeout", "onExpiry")
 OWN_KEYS: Mapping[tuple[str, ...], tuple[str, ...]] = {
     ROOT_KEYS: ("breakpoint", "metadata", "services"),
     TASK_KEYS: (),
-    ACTION_KEYS: ("retries", "if", "reboot", "until", "helper", "disk", "wipes"),
+    ACTION_KEYS: ("retries", "if", "reboot", "until", "helper", "disk", "wipes", "secrets"),
     NAMESPACE_KEYS: (),
 }
 # Before the names of keys that are there to be named by aliases, as in Docker Compose.
@@ -78,7 +80,7 @@ class Definition:
     """A template after rendering and validation.  `global_timeout` in seconds, 0: none.
 
     `breakpoints` are armed when a workflow is made of it, `metadata` is for the systems that it installs.  `ignored` is what
-    was not taken as it stands in the text: it is told, and no part of the plan.
+    was not taken as it stands in the text: it is told, and no part of the plan.  `secrets` are all places that ask for one.
     """
 
     name: str
@@ -89,6 +91,7 @@ class Definition:
     breakpoints: Breakpoints = field(default_factory=Breakpoints)
     metadata: Metadata = field(default_factory=Metadata)
     ignored: tuple[Problem, ...] = field(default=(), compare=False)
+    secrets: tuple[NamedSecret, ...] = field(default=(), compare=False)
 
 
 def merged_volumes(task: Task, action: Action) -> tuple[str, ...]:

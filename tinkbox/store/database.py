@@ -55,6 +55,7 @@ from tinkbox.store.output import SERVICE_RUNS, OutputTable
 from tinkbox.store.queues import QueueTable
 from tinkbox.store.rollouts import RolloutTable
 from tinkbox.store.room import RoomTable
+from tinkbox.store.secrets import SecretTable
 from tinkbox.store.services import ServiceTable
 from tinkbox.store.sessions import SessionTable
 from tinkbox.store.shells import ShellTable
@@ -124,6 +125,7 @@ class Tables:
     tokens: TokenTable
     audit: AuditTable
     enrolments: EnrolmentTable
+    secrets: SecretTable
 
     @classmethod
     def on(cls, connection: sqlite3.Connection) -> Self:
@@ -164,6 +166,7 @@ class Tables:
             TokenTable(connection),
             AuditTable(connection),
             EnrolmentTable(connection),
+            SecretTable(connection),
         )
 
 

@@ -4,16 +4,30 @@ from collections.abc import Mapping, Sequence
 
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
+from tinkbox.engine.documents.secret_definitions import SecretReader
 from tinkbox.model.actions.volumes import Volume, parse_volume
 from tinkbox.model.duration import parse_duration, show_duration
 from tinkbox.model.errors import Invalid
 from tinkbox.model.images.references import parse_reference
+from tinkbox.model.secret import NamedSecret, SecretUse
 from tinkbox.model.template import MAX_NAME, OTHER_WORDS
 from tinkbox.yaml_nodes import NodeReader, is_null, path
 
 
 class ContainerReader(NodeReader):
-    """Reads the keys that actions and services have in common."""
+    """Reads the keys that actions and services have in common; `named_secrets` are those that they ask for by `secrets:`."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.named_secrets: list[NamedSecret] = []
+
+    def secrets(self, fields: Mapping[str, Node], key: str) -> tuple[SecretUse, ...]:
+        """The secrets that it is given."""
+        reader = SecretReader()
+        uses = reader.uses(fields, key)
+        self.problems += reader.problems
+        self.named_secrets += reader.named
+        return uses
 
     def meant_by(self, name: str, known: Sequence[str]) -> str:
         other = OTHER_WORDS.get(name)

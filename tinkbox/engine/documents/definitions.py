@@ -9,6 +9,7 @@ from yaml.nodes import Node, ScalarNode, SequenceNode
 from tinkbox.engine.documents.container_definitions import ContainerReader
 from tinkbox.engine.documents.metadata_definitions import MetadataReader
 from tinkbox.engine.documents.plan_size import PlanSize
+from tinkbox.engine.documents.secret_definitions import marks_of
 from tinkbox.engine.documents.service_definitions import ServiceReader
 from tinkbox.model.actions.action import DEFAULT_ACTION_SECONDS, Action, Until
 from tinkbox.model.actions.namespaces import MACHINE, check_network, check_pid
@@ -18,6 +19,7 @@ from tinkbox.model.disks.selection import parse_selection
 from tinkbox.model.errors import Invalid, Problem
 from tinkbox.model.metadata import Metadata
 from tinkbox.model.names import check_name
+from tinkbox.model.secret import NamedSecret, has_mark
 from tinkbox.model.services import Service
 from tinkbox.model.spelling import is_misspelt, nearest
 from tinkbox.model.template import (
@@ -49,12 +51,19 @@ def read_definition(text: str) -> Definition:
     document, behind = compose_first(text)
     reader = _DefinitionReader()
     definition = reader.definition(document)
+    marks = [*marks_of(document)] if document is not None and has_mark(text) else []
+    reader.problems += [each for each in marks if isinstance(each, Problem)]
+    reader.named_secrets += [each for each in marks if isinstance(each, NamedSecret)]
     ignored = reader.ignored
     if behind is not None:
         ignored = [*ignored, Problem(line=behind, text="a template is one document: what begins here is ignored")]
     if reader.problems:
         raise invalid_template(reader.problems, ignored=ignored)
-    return replace(definition, ignored=tuple(sorted(ignored, key=lambda each: each.line or 0)))
+    return replace(
+        definition,
+        ignored=tuple(sorted(ignored, key=lambda each: each.line or 0)),
+        secrets=tuple(reader.named_secrets),
+    )
 
 
 def refuse_ignored(ignored: Sequence[Problem]) -> None:
@@ -139,6 +148,7 @@ class _DefinitionReader(ContainerReader):
         reader = ServiceReader()
         services = reader.services(node)
         self.problems += reader.problems
+        self.named_secrets += reader.named_secrets
         if node is not None and services:
             self._plan.begin_services(len(services), line_of(node))
             for service in services:
@@ -204,6 +214,7 @@ class _DefinitionReader(ContainerReader):
             wipes=self._wipes(fields, key),
             disk=self._disk(fields, key),
             until=self._until(fields, key),
+            secrets=self.secrets(fields, key),
         )
         return action, self._applies(fields, key)
 

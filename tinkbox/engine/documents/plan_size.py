@@ -77,6 +77,7 @@ class PlanSize:
             chain(
                 (task.name, task.worker, action.name, action.image, action.pid),
                 filter(None, (action.disk,)),
+                chain.from_iterable((each.name, each.env, each.file) for each in action.secrets),
                 chain(action.command, action.on_timeout, action.on_failure, action.wipes),
                 merged_volumes(task, action),
                 *merged_environment(task, action).items(),
@@ -91,6 +92,7 @@ class PlanSize:
                 chain(service.command, service.volumes, service.urls, service.health.test if service.health else ()),
                 *service.labels,
                 *service.environment.items(),
+                *((each.name, each.env, each.file) for each in service.secrets),
             )
         )
 

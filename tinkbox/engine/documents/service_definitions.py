@@ -84,6 +84,7 @@ class ServiceReader(ContainerReader):
                 fields, "timeout", key, absent=DEFAULT_READY_SECONDS, least=1, most=MAX_READY_SECONDS
             ),
             resources=self._resources(fields, key),
+            secrets=self.secrets(fields, key),
         )
 
     def _resources(self, fields: Mapping[str, Node], key: str) -> Resources:

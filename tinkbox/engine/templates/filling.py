@@ -40,11 +40,15 @@ Result = Rendered | Invalid
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """A workflow to fill a template for; without a `machine` that is said, it is filled from the one that runs it."""
+    """A workflow to fill a template for; without a `machine` that is said, it is filled from the one that runs it.
+
+    `marks_key` is that of its marks of secrets (`rendering_data`).
+    """
 
     devices: Devices
     machine: Hardware | None = None
     workflow_id: str = NO_WORKFLOW
+    marks_key: bytes = field(default=b"", repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,7 +134,7 @@ class _Filling:
 
     def data(self, machine: Hardware | None) -> Mapping[str, object]:
         """What the template is filled with."""
-        return rendering_data(self.wanted.devices, machine, self.wanted.workflow_id)
+        return rendering_data(self.wanted.devices, machine, self.wanted.workflow_id, self.wanted.marks_key)
 
     def next(self) -> Sequence[Hardware | None]:
         """The machines to fill it from now; none: what comes of it is settled."""

@@ -6,6 +6,7 @@ from ipaddress import IPv6Address, ip_address
 from typing import Any
 
 from tinkbox import goyaml
+from tinkbox.engine.templates.secret_marks import SECRET, Marks
 from tinkbox.engine.templates.surroundings import now, surroundings
 from tinkbox.gotemplate import GoError, Limits, TemplateError, parse
 from tinkbox.model.documents.machine_views import go_views
@@ -122,7 +123,7 @@ _BUILTIN = frozenset(
         "not",
     ]
 )
-NAMES = _BUILTIN | SPRIG | frozenset(own_functions(Yaml())) | frozenset(REFUSED)
+NAMES = _BUILTIN | SPRIG | frozenset(own_functions(Yaml())) | frozenset(REFUSED) | {SECRET}
 
 
 class GoTemplate:
@@ -138,7 +139,9 @@ class GoTemplate:
         self._worked = worked
         self._yaml = Yaml()
         self._around = around or surroundings(now())
+        self._marks = Marks()
         functions = {**sprig_functions(self._around), **own_functions(self._yaml), **dict.fromkeys(REFUSED, _refused)}
+        functions |= self._marks.functions(functions)
         try:
             self._template = parse(text, functions=functions)
         except TemplateError as error:
@@ -158,6 +161,7 @@ class GoTemplate:
         """
         self._yaml.renew()
         self._around.renew()
+        data = self._marks.renewed(data)
         if "hardware" in data:
             data = {**data, **go_views(data["hardware"])}
         try:

@@ -18,6 +18,7 @@ from jinja2.utils import missing
 
 from tinkbox.engine.templates.dialects import JINJA_GLOBALS
 from tinkbox.engine.templates.go_dialect import TOO_MUCH_MEMORY
+from tinkbox.engine.templates.secret_marks import Marks
 from tinkbox.gotemplate import GoError
 from tinkbox.gotemplate.values import Thing
 from tinkbox.model.errors import Problem
@@ -63,7 +64,9 @@ class _NoValue(UndefinedError):
         self.name = name
 
 
-def render_each(text: str, data: Sequence[Mapping[str, Any]], functions: Functions, most: int) -> list[str | Problem]:
+def render_each(
+    text: str, data: Sequence[Mapping[str, Any]], functions: Functions, most: int
+) -> list[str | Problem]:
     """Render a text with each of several data; where that fails, the problem, with the name that the data lacks as its `key`.
 
     With no data it is only read: the list has the one problem, or is empty.  `most` bounds each output, in bytes.
@@ -78,7 +81,10 @@ def render_each(text: str, data: Sequence[Mapping[str, Any]], functions: Functio
 
 
 def _rendered(text: str, data: Mapping[str, Any], functions: Functions, most: int) -> str | Problem:
+    marks = Marks()
+    data = marks.renewed(data)
     try:
+        functions = {**functions, **marks.functions(functions)}
         return _bounded(_read(text, data, functions).generate(**data), most)
     except Exception as error:  # whatever the template's own operations may raise
         return _problem(error)

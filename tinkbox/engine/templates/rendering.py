@@ -7,6 +7,7 @@ anybody may have it rendered, and a thread where a workflow is made of it.  Whoe
 (`thread_turns`), which is entered for each piece of the work.
 """
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
@@ -28,6 +29,7 @@ from tinkbox.engine.templates.dialects import (
 )
 from tinkbox.engine.templates.go_dialect import NAMES, GoTemplate
 from tinkbox.engine.templates.rendering_process import render_confined
+from tinkbox.engine.templates.secret_marks import MARKS_KEY, refuse_altered_marks
 from tinkbox.engine.templates.sample_machine import SAMPLE
 from tinkbox.engine.templates.surroundings import now, surroundings
 from tinkbox.engine.turns import in_slices
@@ -41,7 +43,7 @@ from tinkbox.sprig.all_functions import SLOW
 from tinkbox.thread_turns import Turn, in_thread
 
 WORKFLOW_IDS = ("workflow_id", "workflowid")
-RESERVED = ("Hardware", "hardware", "references", *WORKFLOW_IDS)
+RESERVED = ("Hardware", "hardware", "references", *WORKFLOW_IDS, MARKS_KEY)
 NO_WORKFLOW = str(UUID(int=0))
 MAX_TOLD = 20
 DUMMY = "00:00:00:00:00:00"
@@ -59,9 +61,12 @@ class Rendered:
     notes: tuple[Problem, ...] = ()
 
 
-def rendering_data(devices: Devices, machine: Hardware | None, workflow_id: str = NO_WORKFLOW) -> dict[str, Any]:
+def rendering_data(
+    devices: Devices, machine: Hardware | None, workflow_id: str = NO_WORKFLOW, marks_key: bytes = b""
+) -> dict[str, Any]:
     """What a template can say: the device map, the machine it is for, and the workflow it becomes.
 
+    `marks_key` is that of this workflow's marks of secrets; without one they are good for nothing but to be looked at.
     Raises Invalid as `check_devices`.
     """
     check_devices(devices)
@@ -73,6 +78,7 @@ def rendering_data(devices: Devices, machine: Hardware | None, workflow_id: str 
         "hardware": of_cluster(view, machine) if machine else view,
         "references": {},
         **dict.fromkeys(WORKFLOW_IDS, workflow_id),
+        MARKS_KEY: (marks_key or os.urandom(32)).hex(),
     }
 
 
@@ -248,9 +254,14 @@ def _read_go(text: str, because: str, moment: datetime) -> GoTemplate:
 def _result(text: str, rendered: str) -> Rendered | Invalid:
     try:
         _bound(rendered, "rendered template")
+        refuse_altered_marks(rendered)
         definition = read_definition(rendered)
         if rendered.count("\n") != text.count("\n"):  # another text has the lines
-            definition = replace(definition, ignored=tuple(replace(each, line=None) for each in definition.ignored))
+            definition = replace(
+                definition,
+                ignored=tuple(replace(each, line=None) for each in definition.ignored),
+                secrets=tuple(replace(each, line=None) for each in definition.secrets),
+            )
         return Rendered(text=rendered, definition=definition)
     except Invalid as error:
         if rendered.count("\n") == text.count("\n"):

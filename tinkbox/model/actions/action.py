@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from tinkbox.model.secret import SecretUse
+
 DEFAULT_ACTION_SECONDS = 3_600
 SYSTEM_IMAGE = "IMAGE"
 """The variable of an action's environment that names the system image it writes (`install-image`)."""
@@ -26,6 +28,7 @@ class Action:
     `pid` and `network` are as the engine takes them (`namespaces`); empty: a process namespace of its own, and the machine's network.
     `wipes` are the disks that it overwrites, each as a selection (`disk_selection`): one that holds what no workflow put
     there is not touched unless a person confirmed it.  `disk` is the selection of the one that it is told of; empty: none.
+    `secrets` are those that it is given as variables and files; marks of others may stand in its command and environment.
     """
 
     name: str
@@ -44,3 +47,4 @@ class Action:
     helper: bool = True
     wipes: tuple[str, ...] = ()
     disk: str = ""
+    secrets: tuple[SecretUse, ...] = ()

@@ -4,6 +4,7 @@ from tinkbox.model.actions.action import Action, Until
 from tinkbox.model.breakpoint import Override
 from tinkbox.model.workflow import Outcome, PlannedAction, State
 from tinkbox.store.formats.json_text import read, write
+from tinkbox.store.formats.secrets import secret_entries, secrets_of
 
 
 def action_text(action: PlannedAction) -> str:
@@ -32,12 +33,13 @@ def action_text(action: PlannedAction) -> str:
             **({"network": spec.network} if spec.network else {}),
             **({"disk": spec.disk} if spec.disk else {}),
             **({"until": spec.until} if spec.until else {}),
+            **({"secrets": secret_entries(spec.secrets)} if spec.secrets else {}),
         }
     )
 
 
 def action_of(text: str) -> PlannedAction:
-    """Reads `action_text`; what schema 1 had no word for is `retries`, `reboot`, `until`, `helper`, `wipes`, `disk` and `network`."""
+    """Reads `action_text`; what schema 1 had no word for is `retries`, `reboot`, `until`, `helper`, `wipes`, `disk`, `network` and `secrets`."""
     entry = read(text, spelled="environment")
     return PlannedAction(
         index=entry["index"],
@@ -61,6 +63,7 @@ def action_of(text: str) -> PlannedAction:
             disk=entry.get("disk", ""),
             network=entry.get("network", ""),
             until=Until(entry.get("until", "")),
+            secrets=secrets_of(entry),
         ),
     )
 

@@ -17,6 +17,7 @@ from tinkbox.model.services import (
     Standing,
 )
 from tinkbox.store.formats.json_text import read, write
+from tinkbox.store.formats.secrets import secret_entries, secrets_of
 
 
 def service_text(service: PlannedService) -> str:
@@ -40,6 +41,7 @@ def service_text(service: PlannedService) -> str:
             "timeout": spec.timeout,
             # As in an earlier release where nothing is asked for.
             **({"resources": asdict(spec.resources)} if spec.resources != Resources() else {}),
+            **({"secrets": secret_entries(spec.secrets)} if spec.secrets else {}),
         }
     )
 
@@ -65,6 +67,7 @@ def service_of(text: str) -> PlannedService:
             ports=tuple(entry["ports"]),
             timeout=entry["timeout"],
             resources=Resources(**entry.get("resources", {})),
+            secrets=secrets_of(entry),
         ),
     )
 

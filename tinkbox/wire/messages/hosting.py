@@ -33,7 +33,7 @@ from tinkbox.model.services import (
 )
 from tinkbox.model.text import last_lines
 from tinkbox.wire.messages.json_fields import fields_of, flag, mapping, member, number, read_object, text, texts, write
-from tinkbox.wire.messages.worker import tail_of
+from tinkbox.wire.messages.worker import given_document, given_from_document, secret_documents, secret_uses, tail_of
 
 MAX_OBSERVED = 256
 # Of a service, in characters: what it says, and its last lines together.
@@ -48,7 +48,7 @@ class WantedService:
     `restarts` is how often it was started again so far, and `phase` what its host said last: one that ended is not started
     again, whatever has become of its container.  `hosts` are names with their IPv4 addresses that its container
     is to know, such as the workflow's own.  With `appliance_only` an image whose name has a registry's host is not to be pulled
-    from that host, where the appliance has it not.
+    from that host, where the appliance has it not.  `given` are values of secrets as in an Offer.
     """
 
     run: str
@@ -58,6 +58,7 @@ class WantedService:
     hosts: Mapping[str, str] = field(default_factory=dict)
     phase: Phase = Phase.PENDING
     appliance_only: bool = False
+    given: Mapping[str, bytes] = field(default_factory=dict, repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,6 +141,7 @@ def service_document(service: PlannedService) -> dict[str, Any]:
         "ports": spec.ports,
         "timeout": spec.timeout,
         **({"resources": spec.resources} if spec.resources != Resources() else {}),
+        **({"secrets": secret_documents(spec.secrets)} if spec.secrets else {}),
     }
 
 
@@ -169,13 +171,15 @@ def service_from_document(entry: Any) -> PlannedService:
             ports=_ports(entry),
             timeout=number(entry, "timeout"),
             resources=_resources(_object(entry.get("resources", {}), "resources")),
+            secrets=secret_uses(entry),
         ),
     )
 
 
 def _wanted_document(wanted: WantedService) -> dict[str, Any]:
     """As in the first release where it says nothing that that did not know."""
-    fields = {name: value for name, value in fields_of(wanted).items() if value or name != "appliance_only"}
+    fields = {**fields_of(wanted), "given": given_document(wanted.given)}
+    fields = {name: value for name, value in fields.items() if value or name not in {"appliance_only", "given"}}
     return {**fields, "service": service_document(wanted.service)}
 
 
@@ -209,6 +213,7 @@ def _wanted(entry: Any) -> WantedService:
         hosts=mapping(entry, "hosts"),
         phase=member({"phase": Phase.PENDING, **entry}, "phase", Phase),
         appliance_only=flag(entry, "appliance_only"),
+        given=given_from_document(entry),
     )
 
 

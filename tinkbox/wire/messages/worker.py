@@ -21,6 +21,7 @@ must not be sent again.  An Offer that comes with a report's answer is that of `
 the answer was lost; with {} the worker asks there, and waits.
 """
 
+from base64 import b64decode, b64encode
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypedDict
@@ -34,6 +35,7 @@ from tinkbox.model.images.references import DIGEST
 from tinkbox.model.journal import Seen
 from tinkbox.model.program_versions import program_version
 from tinkbox.model.reasons import MAX_REASON, Giver, Reason, ReasonText, known, of_ours
+from tinkbox.model.secret import MAX_USES, SecretUse
 from tinkbox.model.workflow import FINAL, Outcome, PlannedAction, State
 from tinkbox.wire.messages.disks import disk_documents, disks_from_document
 from tinkbox.wire.messages.json_fields import fields_of, flag, mapping, number, read_object, text, texts, write
@@ -58,6 +60,8 @@ ABSENT_WHEN_EMPTY = frozenset(
         "authority",
         "http_server",
         "enroll",
+        "given",
+        "secrets",
     }
 )
 # What the appliance says where a disk may not be wiped, and the worker reports.
@@ -122,7 +126,8 @@ class Hello:
     While `finishing` its machine is about to go away: what was begun is to be ended, and nothing more begun.
     Without `debug` it takes no breakpoint and serves no shell, whatever the appliance wants.
     `seen` is the newest attempt that it was given in this boot; None: there was none.  Its `networks` are those that actions
-    name, which workers of earlier releases do not know: they would run every action in the machine's.
+    name, which workers of earlier releases do not know: they would run every action in the machine's.  So are its `secrets`: they
+    would run an action with marks in the places of values.
     """
 
     boot_id: str
@@ -131,6 +136,7 @@ class Hello:
     debug: bool = True
     seen: Seen | None = None
     networks: bool = False
+    secrets: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,6 +153,8 @@ class Offer:
     With `no_data` the workflow's ephemeral data is empty, and stays so unless this attempt changes it: it need not be fetched.
     `metadata` is the path on the node door below which the metadata of the machine's installed system is; empty: it has none.
     With `appliance_only` an image whose name has a registry's host is not to be pulled from that host, where the appliance has it not.
+    `given` are the values of secrets: by the mark that stands for one in the action or override, or by the name of one of its `secrets`.
+    They take their places when its container is made, and are written nowhere else.
     It stands at `position` in the history of `store` (`model.journal`); an appliance of before there was one names none.
     """
 
@@ -163,6 +171,7 @@ class Offer:
     position: int = 0
     metadata: str = ""
     appliance_only: bool = False
+    given: Mapping[str, bytes] = field(default_factory=dict, repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -210,7 +219,8 @@ class Report:
 def encode(message: Credential | Hello | Offer | Pulled | Leaving | Report) -> str:
     """Any of the messages as one line of JSON."""
     if isinstance(message, Offer):
-        return write(_without_empty({**fields_of(message), "action": action_document(message.action)}))
+        told = {**fields_of(message), "action": action_document(message.action), "given": given_document(message.given)}
+        return write(_without_empty(told))
     if isinstance(message, Report):
         return write(_without_empty({**fields_of(message), "disks": disk_documents(message.disks)}))
     return write(_without_empty(fields_of(message)) if isinstance(message, Hello | Credential) else message)
@@ -250,6 +260,7 @@ def _hello_from_document(entry: object) -> Hello:
         debug=flag(entry, "debug", default=True),
         seen=seen_from_document(entry.get("seen")),
         networks=flag(entry, "networks"),
+        secrets=flag(entry, "secrets"),
     )
 
 
@@ -298,6 +309,7 @@ def _offer_from_document(entry: Mapping[str, Any]) -> Offer:
         position=position_of(entry),
         metadata=text(entry, "metadata", ""),
         appliance_only=flag(entry, "appliance_only"),
+        given=given_from_document(entry),
     )
 
 
@@ -362,12 +374,21 @@ def override_from_document(entry: object) -> Override:
     return Override(command=command, environment=mapping(entry, "environment"))
 
 
+class SecretDocument(TypedDict):
+    """A secret that a container is given as a variable, as a file, or both."""
+
+    name: str
+    env: str
+    file: str
+
+
 class ActionSays(TypedDict, total=False):
     """What of an action is said only where it says something."""
 
     network: str
     disk: str
     until: Until
+    secrets: Sequence[SecretDocument]
 
 
 class ActionDocument(ActionSays):
@@ -424,7 +445,37 @@ def _said(spec: Action) -> ActionSays:
         said["disk"] = spec.disk
     if spec.until:
         said["until"] = spec.until
+    if spec.secrets:
+        said["secrets"] = secret_documents(spec.secrets)
     return said
+
+
+def secret_documents(uses: Sequence[SecretUse]) -> list[SecretDocument]:
+    """Which secrets a container is given, and how."""
+    return [{"name": each.name, "env": each.env, "file": each.file} for each in uses]
+
+
+def secret_uses(entry: Mapping[str, Any]) -> tuple[SecretUse, ...]:
+    """The inverse of `secret_documents`, of the key `secrets`; raises Invalid."""
+    listed = entry.get("secrets", [])
+    if not isinstance(listed, list) or len(listed) > MAX_USES or not all(isinstance(each, dict) for each in listed):
+        raise Invalid(f"secrets are a list of at most {MAX_USES} objects")
+    return tuple(
+        SecretUse(name=text(each, "name"), env=text(each, "env", ""), file=text(each, "file", "")) for each in listed
+    )
+
+
+def given_document(given: Mapping[str, bytes]) -> dict[str, str]:
+    """Values as they travel: base64 (RFC 4648, section 4) by what asks for them."""
+    return {name: b64encode(value).decode() for name, value in given.items()}
+
+
+def given_from_document(entry: Mapping[str, Any]) -> dict[str, bytes]:
+    """The inverse of `given_document`, of the key `given`; raises Invalid, which tells no value."""
+    try:
+        return {name: b64decode(value, validate=True) for name, value in mapping(entry, "given").items()}
+    except ValueError:
+        raise Invalid("given: expected base64") from None
 
 
 def action_from_document(entry: Any) -> PlannedAction:
@@ -457,6 +508,7 @@ def action_from_document(entry: Any) -> PlannedAction:
             network=text(entry, "network", ""),
             # It is the appliance that waits: what an older worker does not know is none of its business.
             until=Until.PHONE_HOME if entry.get("until") == Until.PHONE_HOME else Until.SEEN,
+            secrets=secret_uses(entry),
         ),
     )
 

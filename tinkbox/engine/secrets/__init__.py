@@ -1,0 +1,1 @@
+"""Secrets: kept encrypted, given to actions and services, and masked in what these print."""

@@ -1,0 +1,106 @@
+"""The key by which secrets are kept: outside the database, so that a copy of that tells nothing.
+
+It is text of at least 256 bits by chance, in a file of the data folder, or from systemd (systemd.exec(5), LoadCredential).
+What encrypts and what marks are two keys made of it (RFC 5869 with one block).
+"""
+
+import hashlib
+import hmac
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from tinkbox.model.errors import Unavailable
+
+KEY_FILE: Final = "secrets.key"  # in the data folder
+CREDENTIAL: Final = "tinkbox-secrets-key"  # in systemd's $CREDENTIALS_DIRECTORY
+_NONCE: Final = 12  # bytes (NIST SP 800-38D, section 8.2.2: random ones, each sealed value has its own)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeySource:
+    """Where the key is: `stored` gives what there is, empty for none, `made` makes one where there is none.
+
+    Both raise Unavailable.  `place` says where, for people.
+    """
+
+    place: str
+    stored: Callable[[], str]
+    made: Callable[[], str]
+
+
+class SecretKey:
+    """The appliance's key for secrets, read when it is first needed."""
+
+    def __init__(self, source: KeySource) -> None:
+        self._source = source
+        self._text = ""
+
+    @property
+    def place(self) -> str:
+        return self._source.place
+
+    def make(self) -> None:
+        """Make it where there is none; raises Unavailable."""
+        self._text = self._source.made()
+
+    def marking(self) -> bytes:
+        """What the marks of workflows are made by; by chance, so that none will ever be true, where there is no key."""
+        try:
+            return self._derived(b"tinkbox secrets: marks")
+        except Unavailable:
+            return os.urandom(32)
+
+    def seal(self, name: str, value: bytes) -> bytes:
+        """A value encrypted (AES-256-GCM), which opens under its own name alone; raises Unavailable without a key."""
+        from cryptography.hazmat.primitives.ciphers.aead import AESGCM  # it takes its time, and few commands need it
+
+        nonce = os.urandom(_NONCE)
+        return nonce + AESGCM(self._sealing()).encrypt(nonce, value, name.encode())
+
+    def open(self, name: str, sealed: bytes) -> bytes:
+        """The opposite; raises Unavailable without a key, and where it is not the one that sealed the value."""
+        from cryptography.exceptions import InvalidTag
+        from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+        try:
+            return AESGCM(self._sealing()).decrypt(sealed[:_NONCE], sealed[_NONCE:], name.encode())
+        except (InvalidTag, ValueError):
+            self._text = ""  # a file that was put back is looked at again
+            raise Unavailable(
+                f'the secret "{name}" cannot be read: {self.place} is not the key by which it was kept. Put that key back, or '
+                f"set the secret anew: `tinkbox secret set {name}`"
+            ) from None
+
+    def _sealing(self) -> bytes:
+        return self._derived(b"tinkbox secrets: values")
+
+    def _derived(self, purpose: bytes) -> bytes:
+        text = self._text = self._text or self._source.stored()
+        if not text:
+            raise Unavailable(
+                f"secrets cannot be read: their key, {self.place}, is missing. Put it back from a backup; when there is none, "
+                "delete the secrets and set them anew (`tinkbox secret list`)"
+            )
+        extracted = hmac.digest(b"tinkbox", text.encode(), hashlib.sha256)
+        return hmac.digest(extracted, purpose + b"\x01", hashlib.sha256)
+
+
+def key_source(
+    data: Path, credentials: str | None, stored_secret: Callable[[Path], str], kept_secret: Callable[[Path], str]
+) -> KeySource:
+    """The key's place: systemd's folder of `credentials` where that has one, else the data folder."""
+    given = Path(credentials) / CREDENTIAL if credentials else None
+    if given is not None and given.exists():
+
+        def read() -> str:
+            try:
+                return given.read_text().strip()
+            except (OSError, UnicodeDecodeError) as error:
+                raise Unavailable(f"cannot read {given}: {error}") from None
+
+        return KeySource(place=str(given), stored=read, made=read)
+    path = data / KEY_FILE
+    return KeySource(place=str(path), stored=lambda: stored_secret(path), made=lambda: kept_secret(path))

@@ -1,0 +1,124 @@
+"""Use-cases of secrets: set, list, delete; what reads a value is in `giving` and `masks` alone."""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+
+from tinkbox.engine.secrets.key import SecretKey
+from tinkbox.engine.wakeups import CHANGES, Wakeups
+from tinkbox.model.errors import Conflict, Invalid, NotFound, Problem, Unavailable
+from tinkbox.model.secret import MAX_SECRETS, Secret, check_secret_name, check_value
+from tinkbox.model.text import quoted
+from tinkbox.store.database import Store, Tables
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListedSecret:
+    """A secret, the ids of the workflows that ask for it and are not over, and the names of templates that mention it."""
+
+    secret: Secret
+    workflows: tuple[str, ...]
+    templates: tuple[str, ...]
+
+
+class Secrets:
+    """What people do with secrets; no method returns a value."""
+
+    def __init__(self, store: Store, wakeups: Wakeups, clock: Callable[[], datetime], key: SecretKey) -> None:
+        self._store = store
+        self._wakeups = wakeups
+        self._clock = clock
+        self._key = key
+
+    async def set(self, name: str, value: bytes, who: str) -> bool:
+        """Give a secret its value; returns whether it is new.
+
+        Raises Invalid for what is no name or no value, Conflict for one too many, Unavailable where the key is missing, or
+        is not the one by which other secrets are kept.
+        """
+        check_secret_name(name)
+        check_value(value)
+
+        def use_case(tables: Tables) -> bool:
+            new = bool(tables.secrets.missing([name]))
+            self._check_key(tables, name)
+            if new and tables.secrets.count() >= MAX_SECRETS:
+                raise Conflict(f"there are {MAX_SECRETS} secrets, which is the most: delete some (`tinkbox secret list`)")
+            secret = Secret(name=name, size=len(value), set_at=self._clock(), set_by=who)
+            tables.secrets.put(secret, self._key.seal(name, value))
+            tables.secrets.forget_unused()
+            return new
+
+        new = await self._store.write(use_case)
+        self._wakeups.wake(CHANGES)
+        return new
+
+    async def delete(self, name: str) -> None:
+        """Forget a secret: actions that ask for it fail from now on.  Raises NotFound."""
+
+        def use_case(tables: Tables) -> None:
+            if not tables.secrets.delete(name):
+                raise no_secret(name)
+            tables.secrets.forget_unused()
+
+        await self._store.write(use_case)
+        self._wakeups.wake(CHANGES)
+
+    async def all(self) -> list[ListedSecret]:
+        """Every secret, by its name."""
+
+        def question(tables: Tables) -> list[ListedSecret]:
+            asking, templates = tables.secrets.workflows(), tables.secrets.templates()
+            return [
+                ListedSecret(
+                    secret=each,
+                    workflows=tuple(asking.get(each.name, ())),
+                    templates=tuple(name for name, text in templates if _mentions(text, each.name)),
+                )
+                for each in tables.secrets.all()
+            ]
+
+        return await self._store.read(question)
+
+    def _check_key(self, tables: Tables, name: str) -> None:
+        """Make the key where nothing is kept by one yet; raise Unavailable where what is kept cannot be read by it."""
+        kept = tables.secrets.any()
+        if kept is None:
+            self._key.make()
+            return
+        try:
+            self._key.open(kept.name, kept.content)
+        except Unavailable:
+            others = [each for each in tables.secrets.all() if each.name != name]
+            if others:
+                raise Unavailable(
+                    f"{self._key.place} is missing, or is not the key by which {len(others)} other "
+                    f"secret{'s are' if len(others) > 1 else ' is'} kept: put that key back, or delete these first "
+                    "(`tinkbox secret list`)"
+                ) from None
+            self._key.make()
+
+
+def no_secret(name: str) -> NotFound:
+    return NotFound(f"there is no secret {quoted(name)}: `tinkbox secret list` shows those that there are")
+
+
+def refuse_missing(tables: Tables, named: list[tuple[str, int | None, str]]) -> None:
+    """Raise Invalid for each of the secrets (name, line, key) that there is not."""
+    missing = {*tables.secrets.missing(sorted({name for name, _, _ in named}))}
+    problems = [
+        Problem(
+            line=line,
+            key=key,
+            text=f'there is no secret "{name}": set it with `tinkbox secret set {name}`',
+        )
+        for name, line, key in named
+        if name in missing
+    ]
+    if problems:
+        raise Invalid("the workflow asks for secrets that there are not", problems)
+
+
+def _mentions(text: str, name: str) -> bool:
+    return re.search(rf"(?<![\w.-]){re.escape(name)}(?![\w-]|\.\w)", text) is not None

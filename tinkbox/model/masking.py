@@ -1,0 +1,156 @@
+"""Secrets in what programs print: found in every usual spelling, and blotted out in place.
+
+A mask is as long as what it hides, so that offsets into an output stay true.  A value is looked for as it is, in base64 at each
+of its three alignments (RFC 4648, sections 4 and 5), percent-encoded (RFC 3986, section 2.1), in JSON (RFC 8259,
+section 7), in hex, as a shell quotes it, with the line ends of a terminal, and each longer line of it by itself.
+"""
+
+import base64
+import json
+import shlex
+import urllib.parse
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+MASK: Final = b"*"
+LEAST_LINE: Final = 8  # bytes of a line of a value that is looked for by itself
+LEAST_PIECE: Final = 3  # bytes of a value's beginning, at the end of a piece of output, that are masked
+LEAST_CUT: Final = 6  # the same at the ends of a message, which may have been cut there
+_LEAST: Final = 6
+_SHORT: Final = 1_024  # bytes of a spelling of which matches that overlap are looked for: of longer ones that could take seconds
+_MOST_TRIED: Final = 256  # places where a spelling may begin or end, before the first of them is taken for one
+
+
+def spellings(value: bytes) -> set[bytes]:
+    """Everything that a value looks like in an output; none is shorter than six bytes."""
+    found = set(_forms(value))
+    lines = [each.strip() for each in value.splitlines()]
+    if len(lines) > 1:
+        for line in lines:
+            if len(line) >= LEAST_LINE and not line.startswith(b"-----"):  # of which every PEM file has the same
+                found.update(_forms(line))
+    return {each for each in found if len(each) >= _LEAST}
+
+
+def _forms(value: bytes) -> Iterator[bytes]:
+    trimmed = value.strip()
+    for each in {value, trimmed}:
+        yield each
+        yield each.replace(b"\r\n", b"\n").replace(b"\n", b"\r\n")  # as a terminal shows it
+        yield each.hex().encode()
+        yield each.hex().upper().encode()
+        yield from _base64(each)
+        percent = urllib.parse.quote_from_bytes(each, safe="")
+        for quoted in (percent, urllib.parse.quote_from_bytes(each, safe="/"), percent.replace("%20", "+")):
+            yield quoted.encode()
+            yield _lower_hex(quoted)
+        text = each.decode(errors="surrogateescape")
+        for ascii_only in (True, False):
+            yield _encoded(json.dumps(text, ensure_ascii=ascii_only)[1:-1])
+        yield _encoded(shlex.quote(text).strip("'"))
+
+
+def _lower_hex(quoted: str) -> bytes:
+    pieces = quoted.split("%")
+    return "%".join([pieces[0], *(each[:2].lower() + each[2:] for each in pieces[1:])]).encode()
+
+
+def _encoded(text: str) -> bytes:
+    return text.encode(errors="surrogateescape")
+
+
+def _base64(value: bytes) -> Iterator[bytes]:
+    """What of its base64 does not depend on what stands before and behind it."""
+    for before in range(3):
+        padded = b"\0" * before + value
+        encode_begin = (before * 8 + 5) // 6  # characters that have bits of what stands before
+        whole = len(padded) * 8 // 6
+        for encoded in (base64.b64encode(padded), base64.urlsafe_b64encode(padded)):
+            yield encoded[encode_begin:whole]
+
+
+@dataclass(frozen=True, slots=True)
+class Masks:
+    """What to blot out: `patterns`, longest first.  With `all` everything is, for nobody knows what the secrets are."""
+
+    patterns: tuple[bytes, ...] = ()
+    all: bool = False
+
+    @classmethod
+    def of(cls, values: Iterable[bytes]) -> "Masks":
+        found = {each for value in values for each in spellings(value)}
+        return cls(tuple(sorted(found, key=lambda each: (-len(each), each))))
+
+    def __bool__(self) -> bool:
+        return self.all or bool(self.patterns)
+
+    @property
+    def reach(self) -> int:
+        """How many bytes before a piece of output decide what in it is masked."""
+        return len(self.patterns[0]) - 1 if self.patterns else 0
+
+    def piece(self, before: bytes, piece: bytes, *, known: bool) -> bytes:
+        """A piece of a stream, masked; as long as it was.
+
+        `before` is what came before it, as it came, as far as that is `known`; else what may be the end of a secret is
+        masked at the beginning as well.
+        """
+        if self.all:
+            return _blotted(piece)
+        if not self.patterns or not piece:
+            return piece
+        return self._mask(before + piece, at_start=0 if known else LEAST_PIECE, at_end=LEAST_PIECE)[len(before) :]
+
+    def text(self, text: str) -> str:
+        """A message, masked; what was cut off at its ends may be a part of a secret."""
+        if not self or not text:
+            return text
+        content = text.encode(errors="surrogateescape")
+        masked = _blotted(content) if self.all else self._mask(content, at_start=LEAST_CUT, at_end=LEAST_CUT)
+        return text if masked == content else masked.decode(errors="replace")
+
+    def _mask(self, data: bytes, *, at_start: int, at_end: int) -> bytes:
+        masked: bytearray | None = None
+        for begin, end in self._spans(data, at_start, at_end):
+            masked = bytearray(data) if masked is None else masked
+            masked[begin:end] = MASK * (end - begin)
+        return data if masked is None else bytes(masked)
+
+    def _spans(self, data: bytes, at_start: int, at_end: int) -> Iterator[tuple[int, int]]:
+        for pattern in self.patterns:
+            place = data.find(pattern)
+            while place >= 0:
+                yield place, place + len(pattern)
+                place = data.find(pattern, place + (1 if len(pattern) <= _SHORT else len(pattern)))
+            if at_end and (begun := _begun(data, pattern, at_end)):
+                yield len(data) - begun, len(data)
+            if at_start and (ended := _ended(data, pattern, at_start)):
+                yield 0, ended
+
+
+def _begun(data: bytes, pattern: bytes, least: int) -> int:
+    """How many bytes at the end of the data may be the beginning of the pattern."""
+    place, tried = data.find(pattern[:least], max(0, len(data) - len(pattern) + 1)), 0
+    while place >= 0:
+        tried += 1
+        if tried > _MOST_TRIED or pattern.startswith(data[place:]):
+            return len(data) - place
+        place = data.find(pattern[:least], place + 1)
+    return 0
+
+
+def _ended(data: bytes, pattern: bytes, least: int) -> int:
+    """How many bytes at the beginning of the data may be the end of the pattern."""
+    end = min(len(data), len(pattern) - 1)
+    place, tried = data.rfind(pattern[-least:], 0, end), 0
+    while place >= 0:
+        tried += 1
+        if tried > _MOST_TRIED or pattern.endswith(data[: place + least]):
+            return place + least
+        place = data.rfind(pattern[-least:], 0, place + least - 1)
+    return 0
+
+
+def _blotted(data: bytes) -> bytes:
+    return b"\n".join(MASK * len(each) for each in data.split(b"\n"))

@@ -1,0 +1,135 @@
+"""Secrets, whose values are sealed before they come here, and which of them were given to whom."""
+
+import json
+import sqlite3
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from tinkbox.model.secret import Secret
+
+_NOT_OVER: Final = "workflow.state NOT IN ('SUCCESS', 'FAILED', 'TIMEOUT', 'CANCELED')"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sealed:
+    """A value as it is kept; `number` tells it from other values of the same secret."""
+
+    number: int
+    name: str
+    content: bytes
+
+
+class SecretTable:
+    """Questions about secrets."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._sql = connection
+
+    def all(self) -> list[Secret]:
+        """Those that there are, by their names."""
+        rows = self._sql.execute("SELECT * FROM secret WHERE current = 1 ORDER BY name")
+        return [
+            Secret(
+                name=row["name"],
+                size=row["size"],
+                set_at=datetime.fromisoformat(row["set_at"]),
+                set_by=row["set_by"],
+            )
+            for row in rows
+        ]
+
+    def missing(self, names: Collection[str]) -> list[str]:
+        """Those of the names that no secret has."""
+        found = {each.name for each in self.current(names)}
+        return [each for each in names if each not in found]
+
+    def current(self, names: Collection[str]) -> list[Sealed]:
+        """The values that these secrets have now, of those that there are."""
+        return self._sealed(
+            "SELECT number, name, sealed FROM secret WHERE current = 1 AND name IN (SELECT value FROM json_each(?))",
+            json.dumps(list(names)),
+        )
+
+    def any(self) -> Sealed | None:
+        """One that was sealed, whichever; None: nothing is."""
+        return next(iter(self._sealed("SELECT number, name, sealed FROM secret ORDER BY number DESC LIMIT 1")), None)
+
+    def count(self) -> int:
+        """How many there are."""
+        (found,) = self._sql.execute("SELECT count(*) FROM secret WHERE current = 1").fetchone()
+        return int(found)
+
+    def put(self, secret: Secret, sealed: bytes) -> None:
+        """Give a secret its value, in place of the one that it has."""
+        self._sql.execute("UPDATE secret SET current = 0 WHERE name = ? AND current = 1", (secret.name,))
+        self._sql.execute(
+            "INSERT INTO secret (name, sealed, size, set_at, set_by, current) VALUES (?, ?, ?, ?, ?, 1)",
+            (secret.name, sealed, secret.size, secret.set_at.isoformat(), secret.set_by),
+        )
+
+    def delete(self, name: str) -> bool:
+        """Whether there was one of this name."""
+        return bool(self._sql.execute("UPDATE secret SET current = 0 WHERE name = ? AND current = 1", (name,)).rowcount)
+
+    def forget_unused(self) -> None:
+        """Forget values that were replaced or deleted, and that no workflow needs to mask any more."""
+        self._sql.execute(
+            "DELETE FROM secret WHERE current = 0 AND number NOT IN ("
+            "SELECT given.secret FROM secret_given AS given JOIN workflow ON workflow.id = given.workflow_id "
+            f"WHERE {_NOT_OVER})"  # noqa: S608  ours
+        )
+
+    def give(self, holder: str, workflow_id: str, numbers: Sequence[int]) -> None:
+        """Note that an attempt, or a run of a service, has these values."""
+        self._sql.executemany(
+            "INSERT INTO secret_given (holder, secret, workflow_id) VALUES (?, ?, ?)",
+            [(holder, each, workflow_id) for each in numbers],
+        )
+
+    def given(self, holder: str) -> list[Sealed]:
+        """The values that an attempt, or a run of a service, has."""
+        return self._sealed(
+            "SELECT number, name, sealed FROM secret WHERE number IN (SELECT secret FROM secret_given WHERE holder = ?)",
+            holder,
+        )
+
+    def numbers_in(self, workflow_id: str) -> tuple[int, ...]:
+        """The numbers of all values that a workflow's attempts and services were given."""
+        rows = self._sql.execute(
+            "SELECT DISTINCT secret FROM secret_given WHERE workflow_id = ? ORDER BY secret", (workflow_id,)
+        )
+        return tuple(row["secret"] for row in rows)
+
+    def numbered(self, numbers: Sequence[int]) -> list[Sealed]:
+        return self._sealed(
+            "SELECT number, name, sealed FROM secret WHERE number IN (SELECT value FROM json_each(?))",
+            json.dumps(list(numbers)),
+        )
+
+    def name(self, workflow_id: str, names: Collection[str]) -> None:
+        """Note which secrets a workflow asks for."""
+        self._sql.executemany(
+            "INSERT INTO secret_named (workflow_id, name) VALUES (?, ?)", [(workflow_id, each) for each in names]
+        )
+
+    def workflows(self) -> dict[str, list[str]]:
+        """The ids of the workflows that ask for each secret and are not over, oldest first."""
+        rows = self._sql.execute(
+            "SELECT named.name, workflow.id FROM secret_named AS named JOIN workflow ON workflow.id = named.workflow_id "
+            f"WHERE {_NOT_OVER} ORDER BY workflow.number"  # noqa: S608  ours
+        )
+        found: dict[str, list[str]] = {}
+        for row in rows:
+            found.setdefault(row["name"], []).append(row["id"])
+        return found
+
+    def templates(self) -> list[tuple[str, str]]:
+        """(name, text) of the templates that may ask for one."""
+        rows = self._sql.execute("SELECT name, data FROM template WHERE instr(data, 'secret') ORDER BY name")
+        return [(row["name"], row["data"]) for row in rows]
+
+    def _sealed(self, question: str, *values: object) -> list[Sealed]:
+        rows = self._sql.execute(question, values)
+        return [Sealed(number=row["number"], name=row["name"], content=row["sealed"]) for row in rows]

@@ -66,6 +66,7 @@ from tinkbox.door.pressure import Pressure
 from tinkbox.door.problems import refusals_become_problems
 from tinkbox.door.proven_hosts import ProvenHosts
 from tinkbox.engine.audit.head import KEY as AUDIT_KEY
+from tinkbox.engine.secrets.key import KEY_FILE
 from tinkbox.engine.templates.rendering_process import render_confined
 from tinkbox.freed_memory import give_back_freed_memory
 from tinkbox.host_users import group_name, group_number, may_give_to, user_name
@@ -121,6 +122,7 @@ ANSWER_SECONDS = 5.0
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 _UCRED = struct.Struct("3i")  # unix(7), SO_PEERCRED: pid, uid, gid
 # What everybody is served is left as it is, whoever put it there, and so is what containers write.
+_SECRETS_KEYS = (KEY_FILE, str(Path(KEY_FILE).with_suffix(".new")))
 _NEW_BOOT_KEY = str(Path(BOOT_KEY).with_suffix(".new"))  # while it is made
 _DATA = Layout(
     private=(
@@ -129,6 +131,7 @@ _DATA = Layout(
         "audit.*",
         BOOT_KEY,
         _NEW_BOOT_KEY,
+        *_SECRETS_KEYS,
         LOCK,
         "people",
         "recordings",
@@ -145,6 +148,7 @@ _DATA = Layout(
         "audit.new",
         BOOT_KEY,
         _NEW_BOOT_KEY,
+        *_SECRETS_KEYS,
         LOCK,
         "people/*",
         "tls/*",

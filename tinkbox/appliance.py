@@ -62,6 +62,7 @@ from tinkbox.engine.machines.addressing import OTHERS_ADDRESSES
 from tinkbox.engine.machines.boot_tickets import Seal
 from tinkbox.engine.metadata.installed_systems import Policy
 from tinkbox.engine.people.tokens import Tokens
+from tinkbox.engine.secrets.key import key_source
 from tinkbox.engine.templates.binding import Names
 from tinkbox.engine.turns import Turns
 from tinkbox.hosting import Place
@@ -119,6 +120,7 @@ from tinkbox.registry.storage import ImageStore
 from tinkbox.runtime.docker import DockerRuntime
 from tinkbox.settings.all_settings import Settings
 from tinkbox.settings.doors import HTTPS_PORT
+from tinkbox.settings.environment import credentials_folder
 from tinkbox.settings.metadata import ALL, OFF
 from tinkbox.store.database import Store
 from tinkbox.store.integrity import damage_of
@@ -405,6 +407,7 @@ class Appliance:
             status_changes=self.engine.status_changes,
             breakpoints=self.engine.breakpoints,
             lost_histories=self.engine.lost_histories,
+            secrets=self.engine.secrets,
             services=self.engine.services,
             directory=self.engine.directory,
             shells=self.engine.shells,
@@ -699,6 +702,7 @@ def _said(settings: Settings, sockets: Sockets, authority: str) -> EngineSetting
         names=names,
         url=first.url,
         recordings=settings.data / "recordings",
+        secret_key=key_source(settings.data, credentials_folder(), kept_secret),
         osie=settings.data / "osie",
         images=settings.data / REGISTRY,
         mode=settings.dhcp.mode,

@@ -35,6 +35,10 @@ from tinkbox.engine.metadata.instances import check_texts
 from tinkbox.engine.metadata.write_back import WriteBack
 from tinkbox.engine.rollouts.progression import Progression
 from tinkbox.engine.rollouts.rollouts import Rollouts
+from tinkbox.engine.secrets.giving import Giving
+from tinkbox.engine.secrets.key import NO_KEY, KeySource, SecretKey
+from tinkbox.engine.secrets.masks import WorkflowMasks
+from tinkbox.engine.secrets.secrets import Secrets
 from tinkbox.engine.services.routing_table import RoutingTable
 from tinkbox.engine.services.services import Services
 from tinkbox.engine.shells.shells import Shells
@@ -87,7 +91,7 @@ class EngineSettings:
     its networks.  `mode` is the setting `dhcp.mode`; without `discovers` unknown machines are ignored.  `recordings` is
     the folder for what was typed in shells, `images` the registry's, `osie` that of OSIEs.  `audit` is the folder for the head of
     the audit, None: it is kept nowhere; `audit_places` is where its lines are sent to.  `authority` is what our
-    certificate is issued by (PEM), empty: there is none.
+    certificate is issued by (PEM), empty: there is none.  `secret_key` is where the key of secrets is.
     """
 
     names: Names
@@ -108,6 +112,7 @@ class EngineSettings:
     metadata: Policy = field(default_factory=Policy)
     audit: Path | None = None
     audit_places: AuditPlaces = field(default_factory=AuditPlaces)
+    secret_key: KeySource = NO_KEY
 
 
 async def _nobody(_: IPv4Address) -> bool:
@@ -193,6 +198,9 @@ class Engine:
         self.machine_changes = MachineChanges(store, machines, self.additions, clock)
         rehearsals = Rehearsals()
         self.imports = Imports(store, machines, self.additions, rehearsals, clock)
+        secret_key = SecretKey(settings.secret_key)
+        giving, masks = Giving(secret_key), WorkflowMasks(secret_key)
+        self.secrets = Secrets(store, wakeups, clock, secret_key)
         self.services = Services(
             store,
             wakeups,
@@ -201,6 +209,8 @@ class Engine:
             self.directory,
             settings.names.address,
             around.digest_of,
+            giving,
+            masks,
             around.appliance_only,
         )
         tokens = MetadataTokens(around.seal)
@@ -208,7 +218,7 @@ class Engine:
         self.templates = Templates(store, wakeups, clock, new_id, renderings, rehearsals, settings.names)
         self.workflows = Workflows(
             store, wakeups, machines, clock, new_id, new_token, settings.names, renderings, around.digest_of,
-            around.standing_of,
+            around.standing_of, giving,
         )  # fmt: skip
         gap = ByAddress(settings.metadata, settings.own, settings.url).gap
         self.shortages = Shortages(around.standing_of, gap, settings.names.domain)
@@ -233,12 +243,12 @@ class Engine:
         self.creation = Creation(store, machines, self.workflows, new_id)
         self.exporting = Exporting(store, machines)
         self.kept_documents = KeptDocuments(store, wakeups)
-        self.breakpoints = Breakpoints(store, wakeups, machines, clock)
+        self.breakpoints = Breakpoints(store, wakeups, machines, clock, giving, masks)
         self.shells = Shells(
-            store, wakeups, clock, new_id, new_token, settings.recordings, self.breakpoints.touch,
+            store, wakeups, clock, new_id, new_token, settings.recordings, self.breakpoints.touch, masks,
             kept=settings.retention.recordings, audit=audit,
         )  # fmt: skip
-        self.lost_histories = LostHistories(store, wakeups, machines, clock, new_token, around.digest_of)
+        self.lost_histories = LostHistories(store, wakeups, machines, clock, new_token, around.digest_of, masks)
         self.attempts = Attempts(
             store,
             wakeups,
@@ -249,6 +259,8 @@ class Engine:
             self.directory.name_of,
             around.digest_of,
             tokens.path,
+            giving,
+            masks,
             around.appliance_only,
             around.diagnosis_of,
         )

@@ -15,6 +15,7 @@ from tinkbox.model.workflow import DATA_FOLDER
 from tinkbox.runtime import Container, ContainerFailed, ContainerSpec
 from tinkbox.runtime.container_image import ContainerImage
 from tinkbox.runtime.hosting import ServiceRuntime
+from tinkbox.runtime.secret_files import variables, with_values
 from tinkbox.wire.messages.hosting import WantedService
 from tinkbox.wire.routing.labels import read_labels
 
@@ -143,19 +144,26 @@ class ServiceContainer:
             "tinkbox.workflow": wanted.workflow_id,
             "tinkbox.service": service.spec.name,
         }
-        volumes = self.volumes()
+        volumes, given, uses = self.volumes(), wanted.given, service.spec.secrets
+        try:
+            secrets = self._folder.secrets(uses, given)
+        except OSError as error:
+            reason = Reason.NO_SPACE if error.errno in _FULL else Reason.CREATE_FAILED
+            raise ContainerFailed(reason, f"the files of its secrets cannot be made: {error}") from None
+        environment = {**service.spec.environment, **variables(uses, given), **own}
         return ContainerSpec(
             image=self.image,
             name=f"tinkbox-{wanted.run}",
             labels={**{name: value for name, value in service.spec.labels if name not in _NOT_TAKEN}, **ours},
-            command=service.spec.command,
-            environment={**service.spec.environment, **own},
+            command=tuple(with_values(each, given) for each in service.spec.command),
+            environment={name: with_values(value, given) for name, value in environment.items()},
             binds=service.spec.volumes if place.volumes is None else (),
             mounts={
                 **{target: folder.path for target, folder in volumes.items()},
                 DATA_FOLDER: str(self._folder.workflow),
+                **secrets,
             },
-            read_only=frozenset(target for target, folder in volumes.items() if folder.read_only),
+            read_only=frozenset(secrets) | {target for target, folder in volumes.items() if folder.read_only},
             network=await self._networks.of(wanted.workflow_id),
             hosts=wanted.hosts,
             ports=service.spec.ports,

@@ -3,13 +3,17 @@
 import logging
 import os
 import re
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tinkbox.hosting.restarts import Note, decode, encode
 from tinkbox.model.errors import Invalid
+from tinkbox.model.secret import SecretUse
 from tinkbox.runtime import folders
+from tinkbox.runtime.secret_files import SecretFiles
 
 _RUN = re.compile(r"[A-Za-z0-9_-]{1,128}\Z")  # whatever else is there, or on a label, is no run of ours
+_CONTAINER = "container"
 _log = logging.getLogger(__name__)
 
 
@@ -20,6 +24,7 @@ class RunFolder:
         self._path = root / run
         self._note = self._path / "note.json"
         self.workflow = self._path / "workflow"
+        self._secrets = SecretFiles(self._path)
 
     def make(self) -> None:
         """Make it, or find it; raises OSError."""
@@ -31,7 +36,12 @@ class RunFolder:
 
     def remove(self) -> None:
         """Remove it with all that is in it; nothing when there is none.  Raises OSError."""
+        self._secrets.forget(_CONTAINER)
         folders.remove(self._path)
+
+    def secrets(self, uses: Sequence[SecretUse], given: Mapping[str, bytes]) -> dict[str, str]:
+        """The secrets that its container has as files, sources by target; raises OSError, and ContainerFailed."""
+        return self._secrets.make(_CONTAINER, uses, given)
 
     def keep(self, note: Note) -> None:
         """Note it for the next host; what cannot be written is done without."""

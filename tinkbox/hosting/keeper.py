@@ -15,6 +15,7 @@ from tinkbox.hosting.folder import RunFolder
 from tinkbox.hosting.networks import Networks
 from tinkbox.model.errors import Invalid, Refusal, Unavailable
 from tinkbox.model.limits import Ledger
+from tinkbox.model.masking import Masks, masked_standing
 from tinkbox.model.reasons import NO_REASON, AnyReason, Reason
 from tinkbox.model.services import Phase, PlannedService, Standing
 from tinkbox.runtime import Container, ContainerFailed, EngineAway
@@ -75,6 +76,7 @@ class Keeper:
         self._start = ""  # the newest that was seen, since when, and when its last lines were told
         self._since = self._told = 0.0
         self._trouble: tuple[AnyReason, str] | None = None
+        self._masks = Masks() if wanted is None else Masks.of(wanted.given.values())
         self._unwanted = asyncio.Event()
         self._has_room = False
         if wanted is None:
@@ -236,7 +238,8 @@ class Keeper:
             self._carrier.begin(self._container)
 
     def _settle(self, note: restarts.Note) -> None:
-        """Note what is known of it now, also for the next host."""
+        """Note what is known of it now, also for the next host, without the secrets that it was given."""
+        note = replace(note, standing=masked_standing(self._masks, note.standing))
         if note != self._note:
             self._folder.keep(note)
         self._tell(note)

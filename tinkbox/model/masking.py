@@ -10,15 +10,19 @@ import json
 import shlex
 import urllib.parse
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
+
+from tinkbox.model.services import Standing
 
 MASK: Final = b"*"
 LEAST_LINE: Final = 8  # bytes of a line of a value that is looked for by itself
 LEAST_PIECE: Final = 3  # bytes of a value's beginning, at the end of a piece of output, that are masked
 LEAST_CUT: Final = 6  # the same at the ends of a message, which may have been cut there
 _LEAST: Final = 6
-_SHORT: Final = 1_024  # bytes of a spelling of which matches that overlap are looked for: of longer ones that could take seconds
+_SHORT: Final = (
+    1_024  # bytes of a spelling of which matches that overlap are looked for: of longer ones that could take seconds
+)
 _MOST_TRIED: Final = 256  # places where a spelling may begin or end, before the first of them is taken for one
 
 
@@ -127,6 +131,18 @@ class Masks:
                 yield len(data) - begun, len(data)
             if at_start and (ended := _ended(data, pattern, at_start)):
                 yield 0, ended
+
+
+def masked_standing(masks: Masks, standing: Standing) -> Standing:
+    """What a host sees of a service, without secrets."""
+    if not masks:
+        return standing
+    return replace(
+        standing,
+        message=masks.text(standing.message),
+        tail=tuple(map(masks.text, standing.tail)),
+        restarted=tuple(replace(each, message=masks.text(each.message)) for each in standing.restarted),
+    )
 
 
 def _begun(data: bytes, pattern: bytes, least: int) -> int:

@@ -116,7 +116,7 @@ class Reason(StrEnum):
     )
     SECRET_UNREADABLE = (
         "SecretUnreadable",
-        Giver.APPLIANCE,
+        Giver.WORKER | Giver.HOST | Giver.APPLIANCE,
         "the key of the appliance's secrets is missing, or is not the one by which they were kept; nothing was begun",
         "put the key back that the message names, then `tinkbox workflow retry WORKFLOW`",
     )

@@ -112,6 +112,11 @@ def authority_key() -> Path | None:
     return path if path is not None and path.exists() else None
 
 
+def credentials_folder() -> str:
+    """Where systemd has what a unit is given by LoadCredential= and its like (systemd.exec(5)); empty: it is given nothing."""
+    return os.environ.get("CREDENTIALS_DIRECTORY", "")
+
+
 def editor() -> str:
     """The operator's editor, a line for a shell: of `VISUAL`, else of `EDITOR`, as Debian's programs take it; empty: none is named."""
     return os.environ.get("VISUAL") or os.environ.get("EDITOR") or ""

@@ -52,6 +52,10 @@ class SecretTable:
             json.dumps(list(names)),
         )
 
+    def everything(self) -> list[Sealed]:
+        """Every value that is kept, those that were replaced among them."""
+        return self._sealed("SELECT number, name, sealed FROM secret")
+
     def any(self) -> Sealed | None:
         """One that was sealed, whichever; None: nothing is."""
         return next(iter(self._sealed("SELECT number, name, sealed FROM secret ORDER BY number DESC LIMIT 1")), None)
@@ -76,9 +80,9 @@ class SecretTable:
     def forget_unused(self) -> None:
         """Forget values that were replaced or deleted, and that no workflow needs to mask any more."""
         self._sql.execute(
-            "DELETE FROM secret WHERE current = 0 AND number NOT IN ("
+            "DELETE FROM secret WHERE current = 0 AND number NOT IN ("  # noqa: S608  ours
             "SELECT given.secret FROM secret_given AS given JOIN workflow ON workflow.id = given.workflow_id "
-            f"WHERE {_NOT_OVER})"  # noqa: S608  ours
+            f"WHERE {_NOT_OVER})"
         )
 
     def give(self, holder: str, workflow_id: str, numbers: Sequence[int]) -> None:
@@ -117,8 +121,8 @@ class SecretTable:
     def workflows(self) -> dict[str, list[str]]:
         """The ids of the workflows that ask for each secret and are not over, oldest first."""
         rows = self._sql.execute(
-            "SELECT named.name, workflow.id FROM secret_named AS named JOIN workflow ON workflow.id = named.workflow_id "
-            f"WHERE {_NOT_OVER} ORDER BY workflow.number"  # noqa: S608  ours
+            "SELECT named.name, workflow.id FROM secret_named AS named JOIN workflow ON workflow.id = named.workflow_id "  # noqa: S608
+            f"WHERE {_NOT_OVER} ORDER BY workflow.number"
         )
         found: dict[str, list[str]] = {}
         for row in rows:

@@ -7,7 +7,7 @@ import secrets
 import signal
 import time
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -31,7 +31,7 @@ from tinkbox.wire.messages.session import Opening
 from tinkbox.wire.messages.worker import Credential, Hello, Offer, Report
 from tinkbox.worker.attempts.attempt import AttemptRun
 from tinkbox.worker.attempts.retrying import BEGIN_SECONDS
-from tinkbox.worker.containers.action_containers import remove_strays
+from tinkbox.worker.containers.action_containers import ROLES, remove_strays
 from tinkbox.worker.containers.salvage import discard
 from tinkbox.worker.discovery import introduced, tell
 from tinkbox.worker.enrolment import enrol
@@ -291,6 +291,7 @@ def _hello(machine: Machine) -> Hello:
         debug=machine.debug,
         seen=machine.folder.journal.seen,
         networks=True,
+        secrets=True,
     )
 
 
@@ -331,6 +332,8 @@ async def _let_go_of_others(machine: Machine, attempt: str, missed: Callable[[st
             machine.folder.notes.forget(stale)
             machine.folder.helper(stale).forget()
             machine.folder.words.forget(stale)
+    with suppress(OSError):  # they are in memory, and go with it
+        machine.folder.secrets.forget_others([f"{attempt}-{role}" for role in ROLES])
     await patiently(
         partial(noting, lambda: remove_strays(machine.runtime, machine.credential, attempt)), EngineAway, ContainerFailed
     )  # fmt: skip

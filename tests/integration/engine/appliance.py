@@ -15,6 +15,7 @@ from tinkbox.engine.engine import Engine, EngineSettings, Surroundings
 from tinkbox.engine.machines.absences import SILENCE
 from tinkbox.engine.machines.boot_plan import dhcp_plan
 from tinkbox.engine.machines.boot_tickets import Seal
+from tinkbox.engine.secrets.key import key_source
 from tinkbox.engine.templates.binding import Names
 from tinkbox.model.boot import Plan
 from tinkbox.model.diagnosis import Diagnosis
@@ -26,6 +27,7 @@ from tinkbox.model.images.standing import ImageStanding, Source, WantedImage
 from tinkbox.model.limits import DECLARED, Limits
 from tinkbox.model.session import TpmRule
 from tinkbox.model.workflow import Outcome, State
+from tinkbox.private_files import kept_secret
 from tinkbox.store.database import Store
 from tinkbox.store.services import ServiceRun
 from tinkbox.wire.messages.worker import Hello, Leaving, Offer, Order, Report
@@ -127,6 +129,7 @@ class Appliance(Engine):
             tpm_rule=tpm_rule,
             https_boot=HttpsBoot.ENROLL,
             authority=AUTHORITY,
+            secret_key=key_source(folder, "", kept_secret),
         )
         super().__init__(store, around, settings)
 
@@ -191,7 +194,7 @@ class Appliance(Engine):
         if boots and boot_id not in boots:
             await self.session(worker, boot_id)
         boots.append(boot_id)
-        return await self.attempts.offer(worker, Hello(boot_id=boot_id))
+        return await self.attempts.offer(worker, Hello(boot_id=boot_id, secrets=True))
 
     async def leave(self, worker: str, offer: Offer, boot_id: str = "boot-1") -> None:
         await self.attempts.leave(worker, offer.attempt, Leaving(workflow_id=offer.workflow_id, boot_id=boot_id))

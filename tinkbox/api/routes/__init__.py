@@ -35,6 +35,7 @@ from tinkbox.api.routes import (
     openapi,
     osie,
     rollouts,
+    secrets,
     seen,
     services,
     shells,
@@ -63,6 +64,7 @@ from tinkbox.engine.machines.imports import Imports
 from tinkbox.engine.machines.machines import Machines
 from tinkbox.engine.people.tokens import Tokens
 from tinkbox.engine.rollouts.rollouts import Rollouts
+from tinkbox.engine.secrets.secrets import Secrets
 from tinkbox.engine.services.routing_table import RoutingTable
 from tinkbox.engine.services.services import Services
 from tinkbox.engine.shells.shells import Shells
@@ -126,6 +128,7 @@ class OperatorDoor:
     status_changes: StatusChanges
     breakpoints: Breakpoints
     lost_histories: LostHistories
+    secrets: Secrets
     services: Services
     directory: RoutingTable
     shells: Shells
@@ -209,6 +212,7 @@ class OperatorDoor:
             *workflow_data.routes(self.workflows, scopes),
             *breakpoints.routes(self.breakpoints, self.workflows, self.machines, scopes),
             *shells.routes(self.shells, self.followers, scopes),
+            *secrets.routes(self.secrets),
             *services.routes(
                 self.services, self.directory.url_of, self.machines, self.workflows.changed, self.followers
             ),

@@ -74,6 +74,7 @@ from tinkbox.model.listing import WORKFLOW_FIELDS, Order, WorkflowListing
 from tinkbox.model.metadata import FirstBoot
 from tinkbox.model.reasons import AnyReason, hint
 from tinkbox.model.rollout import labels_given
+from tinkbox.model.secret import shown
 from tinkbox.model.text import briefly, shortened
 from tinkbox.model.workflow import (
     DONE,
@@ -81,6 +82,7 @@ from tinkbox.model.workflow import (
     ActionStatus,
     ListedWorkflow,
     Outcome,
+    PlannedAction,
     State,
     Workflow,
     WorkflowHead,
@@ -874,7 +876,7 @@ def _explained(lost: LostDocument) -> ExplainedField:
 def _action(status: ActionStatus, far: Progress | None) -> ActionOfWorkflow:
     said: ProgressField = {"progress": asdict(far)} if far else {}
     return {
-        **action_document(status.action),
+        **action_document(_shown(status.action)),
         "digest": status.digest,
         "state": status.state,
         "failures": status.failures,
@@ -884,6 +886,17 @@ def _action(status: ActionStatus, far: Progress | None) -> ActionOfWorkflow:
         "outcome": outcome(status.outcome),
         **said,
     }
+
+
+def _shown(action: PlannedAction) -> PlannedAction:
+    """An action with its secrets as templates name them, in the places of their marks."""
+    spec = action.spec
+    command, on_timeout, on_failure = (
+        tuple(map(shown, each)) for each in (spec.command, spec.on_timeout, spec.on_failure)
+    )
+    environment = {name: shown(value) for name, value in spec.environment.items()}
+    told = replace(spec, command=command, on_timeout=on_timeout, on_failure=on_failure, environment=environment)
+    return replace(action, spec=told)
 
 
 def _conditions(flow: Workflow, waits: str) -> list[ConditionDocument]:

@@ -20,6 +20,7 @@ NOUNS: Final[Mapping[str, str]] = {
     "document": "rules for unknown machines, and what is kept for power control",
     "breakpoint": "hold an action, look into it, decide",
     "service": "what workflows run in the background",
+    "secret": "what actions are given, and nobody is shown",
     "image": "the images that actions run from, and those of operating systems",
     "osie": "the in-memory operating system",
     "token": "who may use the appliance from elsewhere, and for what",

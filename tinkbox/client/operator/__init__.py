@@ -17,6 +17,7 @@ from tinkbox.client.operator.images import Images, Osie
 from tinkbox.client.operator.logins import Logins
 from tinkbox.client.operator.names import Names
 from tinkbox.client.operator.rollouts import Rollouts
+from tinkbox.client.operator.secrets import Secrets
 from tinkbox.client.operator.services import Services
 from tinkbox.client.operator.templates import Templates
 from tinkbox.client.operator.tokens import Tokens
@@ -46,6 +47,7 @@ class Operator:
         self.breakpoints = Breakpoints(connection)
         self.shells = Shells(connection)
         self.rollouts = Rollouts(connection)
+        self.secrets = Secrets(connection)
         self.services = Services(connection)
         self.images = Images(connection)
         self.osie = Osie(connection)

@@ -7,7 +7,16 @@ from typing import Final
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from tinkbox.model.errors import Invalid, Problem
-from tinkbox.model.secret import FOLDER, MAX_USES, NamedSecret, SecretUse, check_secret_name, has_mark, is_variable, marks_in
+from tinkbox.model.secret import (
+    FOLDER,
+    MAX_USES,
+    NamedSecret,
+    SecretUse,
+    check_secret_name,
+    has_mark,
+    is_variable,
+    marks_in,
+)
 from tinkbox.model.template import EXTENSION, SECRET_KEYS
 from tinkbox.yaml_nodes import NodeReader, line_of, path
 
@@ -54,7 +63,11 @@ class SecretReader(NodeReader):
             text = f"expected the name of a variable: letters, digits and underscores, not {variable[:40]!r}"
             self.refuse(told["env"], path(key, "env"), text)
         if file and not _FILE.fullmatch(file):
-            self.refuse(told["file"], path(key, "file"), f"expected a file in {FOLDER}, such as {FOLDER}/{name}, not {file[:80]!r}")
+            self.refuse(
+                told["file"],
+                path(key, "file"),
+                f"expected a file in {FOLDER}, such as {FOLDER}/{name}, not {file[:80]!r}",
+            )
         self.named.append(NamedSecret(name=name, line=line_of(node), key=key))
         return SecretUse(name=name, env=variable, file=file or ("" if variable else f"{FOLDER}/{name}"))
 
@@ -62,31 +75,35 @@ class SecretReader(NodeReader):
 def marks_of(document: Node) -> Iterator[NamedSecret | Problem]:
     """The secrets whose marks stand in a template's document; where one may not stand, the problem."""
     seen: set[tuple[int, bool]] = set()
-
-    def walk(node: Node, key: str) -> Iterator[NamedSecret | Problem]:
+    left = [(document, "")]
+    while left:
+        node, key = left.pop()
         fits = _PLACES.fullmatch(key) is not None
-        if (id(node), fits) in seen:
-            return
+        if (id(node), fits) in seen:  # an alias
+            continue
         seen.add((id(node), fits))
         if isinstance(node, ScalarNode):
-            yield from found(node, key, fits=fits)
-        elif isinstance(node, SequenceNode):
-            for index, each in enumerate(node.value):
-                yield from walk(each, f"{key}[{index}]")
-        elif isinstance(node, MappingNode):
-            for name, value in node.value:
-                called = name.value if isinstance(name, ScalarNode) else ""
-                if key or not str(called).startswith(EXTENSION):
-                    yield from walk(name, f"{key}.")
-                    yield from walk(value, path(key, str(called)))
+            yield from _marks_at(node, key, fits=fits)
+        else:
+            left += reversed([*_within(node, key)])
 
-    def found(node: ScalarNode, key: str, *, fits: bool) -> Iterator[NamedSecret | Problem]:
-        if not has_mark(str(node.value)):
-            return
-        if not fits:
-            yield Problem(line=line_of(node), key=key.rstrip("."), text=NOT_HERE)
-            return
-        for mark in marks_in([str(node.value)]):
+
+def _within(node: Node, key: str) -> Iterator[tuple[Node, str]]:
+    """What stands in a list or a mapping, each with its key; of a mapping the names as well."""
+    if isinstance(node, SequenceNode):
+        yield from ((each, f"{key}[{index}]") for index, each in enumerate(node.value))
+    elif isinstance(node, MappingNode):
+        for name, value in node.value:
+            called = str(name.value) if isinstance(name, ScalarNode) else ""
+            if key or not called.startswith(EXTENSION):
+                yield name, f"{key}."
+                yield value, path(key, called)
+
+
+def _marks_at(node: ScalarNode, key: str, *, fits: bool) -> Iterator[NamedSecret | Problem]:
+    text = str(node.value)
+    if has_mark(text) and not fits:
+        yield Problem(line=line_of(node), key=key.rstrip("."), text=NOT_HERE)
+    elif fits:
+        for mark in marks_in([text]):
             yield NamedSecret(name=mark.name, line=line_of(node), key=key)
-
-    yield from walk(document, "")

@@ -1,15 +1,14 @@
 """Which values an action or a service is given, at the moment when it is handed out."""
 
-import logging
 from collections.abc import Iterable, Mapping, Sequence
 
 from tinkbox.engine.secrets.key import SecretKey
-from tinkbox.model.errors import Unavailable
+from tinkbox.model.errors import Invalid, Problem, Unavailable
 from tinkbox.model.reasons import Reason
-from tinkbox.model.secret import Mark, SecretUse, in_form, is_true, marks_in, workflow_key
+from tinkbox.model.secret import Mark, NamedSecret, SecretUse, in_form, is_true, marks_in, workflow_key
+from tinkbox.model.text import quoted
 from tinkbox.store.database import Tables
 
-_log = logging.getLogger(__name__)
 NOTHING: Mapping[str, bytes] = {}
 
 
@@ -31,6 +30,32 @@ class Giving:
         """The key of a workflow's marks."""
         return workflow_key(self._key.marking(), workflow_id)
 
+    def refuse_unfit(self, tables: Tables, workflow_id: str, text: str, named: Sequence[NamedSecret]) -> None:
+        """Raise Invalid where a rendered text asks for secrets that there are not, or has marks that no template made.
+
+        Raises Unavailable where they cannot be read.
+        """
+        for each in tables.secrets.current(sorted({each.name for each in named})):
+            self._key.open(each.name, each.content)
+        missing = {*tables.secrets.missing(sorted({each.name for each in named}))}
+        problems = {
+            Problem(
+                line=each.line,
+                key=each.key,
+                text=f'there is no secret "{each.name}": set it with `tinkbox secret set {each.name}`',
+            ): None
+            for each in named
+            if each.name in missing
+        }
+        if problems:
+            raise Invalid("the workflow asks for secrets that there are not", list(problems))
+        false = {each.name for each in marks_in([text]) if not is_true(self.marks_key(workflow_id), each)}
+        if false:
+            raise Invalid(
+                f"something that the template was filled from looks like the secret {quoted(min(false))}, and is none: no machine "
+                "and no parameter can name a secret, the template itself does"
+            )
+
     def give(
         self, tables: Tables, holder: str, workflow_id: str, texts: Iterable[str], uses: Sequence[SecretUse]
     ) -> Mapping[str, bytes]:
@@ -44,9 +69,8 @@ class Giving:
         key = self.marks_key(workflow_id)
         true = [each for each in marks.values() if is_true(key, each)]
         names = sorted({each.name for each in true} | {each.name for each in uses})
-        if not names:
-            self._refuse_without_key(tables, marks)
-            return NOTHING
+        if len(true) < len(marks):
+            raise _of_another_key(marks, self._key.place)
         found = {each.name: each for each in tables.secrets.given(holder)}
         fresh = [each for each in tables.secrets.current(names) if each.name not in found]
         found |= {each.name: each for each in fresh}
@@ -64,11 +88,12 @@ class Giving:
         named = {each.name: values[each.name] for each in uses}
         return named | {each.text: in_form(values[each.name], each.form) for each in true}
 
-    def _refuse_without_key(self, tables: Tables, marks: Mapping[str, Mark]) -> None:
-        """With another key than before no mark is true any more: to hand out the marks themselves would be wrong."""
-        name = next(iter(marks.values())).name
-        raise NotGiven(
-            Reason.SECRET_UNREADABLE,
-            f'the template asks for the secret "{name}", and {self._key.place} is missing, or is not the key by which the '
-            "workflow was made: put that key back, or make a new workflow",
-        )
+
+def _of_another_key(marks: Mapping[str, Mark], place: str) -> NotGiven:
+    """With another key than before no mark is true any more: to hand out the marks themselves would be wrong."""
+    name = next(iter(marks.values())).name
+    return NotGiven(
+        Reason.SECRET_UNREADABLE,
+        f'the action asks for the secret "{name}", and {place} is missing, or is not the key by which the workflow was made: put '
+        "that key back, or make a new workflow",
+    )

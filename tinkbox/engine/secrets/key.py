@@ -9,10 +9,12 @@ import hmac
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Final
 
 from tinkbox.model.errors import Unavailable
+from tinkbox.private_files import LEAST_SECRET
 
 KEY_FILE: Final = "secrets.key"  # in the data folder
 CREDENTIAL: Final = "tinkbox-secrets-key"  # in systemd's $CREDENTIALS_DIRECTORY
@@ -29,6 +31,13 @@ class KeySource:
     place: str
     stored: Callable[[], str]
     made: Callable[[], str]
+
+
+def _not_kept() -> str:
+    raise Unavailable("there is no place for the key of secrets")
+
+
+NO_KEY: Final = KeySource(place="nowhere", stored=str, made=_not_kept)
 
 
 class SecretKey:
@@ -88,19 +97,30 @@ class SecretKey:
         return hmac.digest(extracted, purpose + b"\x01", hashlib.sha256)
 
 
-def key_source(
-    data: Path, credentials: str | None, stored_secret: Callable[[Path], str], kept_secret: Callable[[Path], str]
-) -> KeySource:
-    """The key's place: systemd's folder of `credentials` where that has one, else the data folder."""
+def key_source(data: Path, credentials: str, kept_secret: Callable[[Path], str]) -> KeySource:
+    """The key's place: systemd's folder of `credentials` where that has one, else the data folder, where `kept_secret` makes it."""
     given = Path(credentials) / CREDENTIAL if credentials else None
     if given is not None and given.exists():
-
-        def read() -> str:
-            try:
-                return given.read_text().strip()
-            except (OSError, UnicodeDecodeError) as error:
-                raise Unavailable(f"cannot read {given}: {error}") from None
-
-        return KeySource(place=str(given), stored=read, made=read)
+        return KeySource(place=str(given), stored=partial(_read, given), made=partial(_read, given))
     path = data / KEY_FILE
-    return KeySource(place=str(path), stored=lambda: stored_secret(path), made=lambda: kept_secret(path))
+
+    def made() -> str:
+        return _read(path) or kept_secret(path)
+
+    return KeySource(place=str(path), stored=partial(_read, path), made=made)
+
+
+def _read(path: Path) -> str:
+    """The key in a file; empty when there is none.  Raises Unavailable."""
+    back = "put the key back from a backup"
+    try:
+        text = path.read_text("ascii").strip()
+    except FileNotFoundError:
+        return ""
+    except (OSError, UnicodeDecodeError) as error:
+        raise Unavailable(f"cannot read the key of secrets, {path}: {error}: {back}") from None
+    if len(text) < LEAST_SECRET:
+        raise Unavailable(
+            f"{path} is no key of secrets: it has {len(text)} characters, at least {LEAST_SECRET} are needed: {back}"
+        )
+    return text

@@ -9,7 +9,6 @@ from tinkbox.model.errors import Unavailable
 from tinkbox.model.journal import Entry
 from tinkbox.model.masking import Masks
 from tinkbox.model.reasons import ReasonText
-from tinkbox.model.services import Standing
 from tinkbox.model.workflow import Outcome
 from tinkbox.store.database import Tables
 
@@ -57,6 +56,13 @@ class WorkflowMasks:
                 self._made.popitem(last=False)
         return masks
 
+    def of_all(self, tables: Tables) -> Masks:
+        """Those of every secret."""
+        try:
+            return Masks.of([self._key.open(each.name, each.content) for each in tables.secrets.everything()])
+        except Unavailable:
+            return ALL
+
     def output(self, masks: Masks, token: str, length: int, offset: int, chunk: bytes) -> Masked:
         """The rest of a chunk behind the `length` bytes of an output that are there, masked; at most `length` is its offset."""
         fresh = chunk[length - offset :]
@@ -94,15 +100,3 @@ def masked_outcome(masks: Masks, outcome: Outcome) -> Outcome:
 def masked_entry(masks: Masks, entry: Entry) -> Entry:
     """The same of what a worker's journal tells."""
     return entry if entry.outcome is None else replace(entry, outcome=masked_outcome(masks, entry.outcome))
-
-
-def masked_standing(masks: Masks, standing: Standing) -> Standing:
-    """The same of a service."""
-    if not masks:
-        return standing
-    return replace(
-        standing,
-        message=masks.text(standing.message),
-        tail=tuple(map(masks.text, standing.tail)),
-        restarted=tuple(replace(each, message=masks.text(each.message)) for each in standing.restarted),
-    )

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from tinkbox.engine.secrets.key import SecretKey
 from tinkbox.engine.wakeups import CHANGES, Wakeups
-from tinkbox.model.errors import Conflict, Invalid, NotFound, Problem, Unavailable
+from tinkbox.model.errors import Conflict, NotFound, Unavailable
 from tinkbox.model.secret import MAX_SECRETS, Secret, check_secret_name, check_value
 from tinkbox.model.text import quoted
 from tinkbox.store.database import Store, Tables
@@ -44,7 +44,9 @@ class Secrets:
             new = bool(tables.secrets.missing([name]))
             self._check_key(tables, name)
             if new and tables.secrets.count() >= MAX_SECRETS:
-                raise Conflict(f"there are {MAX_SECRETS} secrets, which is the most: delete some (`tinkbox secret list`)")
+                raise Conflict(
+                    f"there are {MAX_SECRETS} secrets, which is the most: delete some (`tinkbox secret list`)"
+                )
             secret = Secret(name=name, size=len(value), set_at=self._clock(), set_by=who)
             tables.secrets.put(secret, self._key.seal(name, value))
             tables.secrets.forget_unused()
@@ -102,22 +104,6 @@ class Secrets:
 
 def no_secret(name: str) -> NotFound:
     return NotFound(f"there is no secret {quoted(name)}: `tinkbox secret list` shows those that there are")
-
-
-def refuse_missing(tables: Tables, named: list[tuple[str, int | None, str]]) -> None:
-    """Raise Invalid for each of the secrets (name, line, key) that there is not."""
-    missing = {*tables.secrets.missing(sorted({name for name, _, _ in named}))}
-    problems = [
-        Problem(
-            line=line,
-            key=key,
-            text=f'there is no secret "{name}": set it with `tinkbox secret set {name}`',
-        )
-        for name, line, key in named
-        if name in missing
-    ]
-    if problems:
-        raise Invalid("the workflow asks for secrets that there are not", problems)
 
 
 def _mentions(text: str, name: str) -> bool:

@@ -15,6 +15,8 @@ from tinkbox.engine.lookup import only
 from tinkbox.engine.machines.machines import Machines
 from tinkbox.engine.rules.service_readiness import not_ready
 from tinkbox.engine.rules.service_runs import READY, noted, passed
+from tinkbox.engine.secrets.giving import Giving, NotGiven
+from tinkbox.engine.secrets.masks import Masked, WorkflowMasks
 from tinkbox.engine.services.routing_table import Hosted, RoutingTable
 from tinkbox.engine.wakeups import CHANGES, SERVICES, Wakeups, host_wakeup
 from tinkbox.engine.workflows.endings import give_up, tell
@@ -25,7 +27,9 @@ from tinkbox.model import history
 from tinkbox.model.errors import Conflict, NotFound
 from tinkbox.model.images.references import pinned
 from tinkbox.model.keys import meant
-from tinkbox.model.services import APPLIANCE, Phase, PlannedService, ServiceStatus, Standing
+from tinkbox.model.masking import masked_standing
+from tinkbox.model.secret import has_mark
+from tinkbox.model.services import APPLIANCE, ENDED, Phase, PlannedService, ServiceStatus, Standing
 from tinkbox.model.workflow import State, Workflow
 from tinkbox.store.database import Store, Tables
 from tinkbox.store.output import Piece
@@ -76,6 +80,8 @@ class Services:
         directory: RoutingTable,
         address: str,
         digest_of: DigestOf,
+        giving: Giving,
+        masks: WorkflowMasks,
         appliance_only: Callable[[str], bool] = lambda _: False,
     ) -> None:
         self._store = store
@@ -85,6 +91,8 @@ class Services:
         self._directory = directory
         self._address = address
         self._digest_of = digest_of
+        self._giving = giving
+        self._masks = masks
         self._appliance_only = appliance_only
         self._merging = asyncio.Semaphore()  # of large data
         self._runs: dict[str, frozenset[str]] = {}  # what is wanted of each host, as far as wakeups go
@@ -127,11 +135,21 @@ class Services:
         """
         runs = await self._store.read(lambda tables: _wanted_of(tables, host))
         if any(run.status.begun_at is None for run in runs):
-            runs = await self._store.write(lambda tables: self._begin(tables, host))
-            self._wakeups.wake(CHANGES)
+            runs, workers = await self._store.write(lambda tables: self._begin(tables, host))
+            if workers:
+                await tell(self._machines, self._wakeups, workers)
+            else:
+                self._wakeups.wake(CHANGES)
             await self.refresh()
         wanted = Wanted(services=tuple(map(self._wanted, runs)))
-        return None if wanted.mark == seen else wanted
+        if wanted.mark == seen:
+            return None
+        if not any(_asks(run) for run in runs):
+            return wanted
+        given = await self._store.read(lambda tables: [self._given(tables, run) for run in runs])
+        return Wanted(
+            services=tuple(replace(each, given=its) for each, its in zip(wanted.services, given, strict=True))
+        )
 
     async def wait(self, host: str, timeout: float) -> None:
         """Wait until something else is wanted of a host, at most `timeout` seconds; others' changes wake nobody."""
@@ -139,7 +157,8 @@ class Services:
 
     async def observed(self, host: str, standings: tuple[Standing, ...]) -> None:
         """Take note of everything that a host has; what it does not host is ignored."""
-        said = {each.run: await self._reachable(host, each) for each in standings}
+        masked = await self._store.read(lambda tables: [self._masked(tables, host, each) for each in standings])
+        said = {each.run: await self._reachable(host, each) for each in masked}
         if not _news(await self._store.read(lambda tables: tables.services.open_or_named(host, said)), said):
             return
         workers = await self._store.write(lambda tables: self._note(tables, host, said))
@@ -156,11 +175,17 @@ class Services:
         does not have.
         """
 
-        def use_case(tables: Tables) -> int:
-            length = _hosted_run(tables, host, run).status.output_length
-            return tables.service_output.append(run, length, offset, chunk)
+        def use_case(tables: Tables) -> tuple[int, Masked | None]:
+            found = _hosted_run(tables, host, run)
+            length, masks = found.status.output_length, self._masks.of(tables, found.workflow_id)
+            if not masks or not offset <= length < offset + len(chunk):
+                return tables.service_output.append(run, length, offset, chunk), None
+            masked = self._masks.output(masks, run, length, offset, chunk)
+            return tables.service_output.append(run, length, length, masked.piece), masked
 
-        length = await self._store.write(use_case)
+        length, masked = await self._store.write(use_case)
+        if masked is not None:
+            self._masks.stands(run, masked)
         self._wakeups.wake(CHANGES)
         return length
 
@@ -229,18 +254,43 @@ class Services:
             ]
         )
 
-    def _begin(self, tables: Tables, host: str) -> list[ServiceRun]:
-        now = self._clock()
+    def _begin(self, tables: Tables, host: str) -> tuple[list[ServiceRun], list[str]]:
+        """The runs that a host is to have, with the machines to be told."""
+        now, failed = self._clock(), dict[str, None]()
         for run in _wanted_of(tables, host):
             if run.status.begun_at is None:
                 if not run.status.digest:
                     image = run.status.service.spec.image
                     pin(tables, run.workflow_id, image, self._digest_of(image), now)
                 standing = replace(run.status.standing, phase=Phase.STARTING)
+                try:
+                    self._give(tables, run)
+                except NotGiven as refusal:
+                    failed[run.workflow_id] = None
+                    standing = replace(standing, phase=Phase.FAILED, reason=refusal.reason, message=str(refusal))
                 tables.services.begin(run.token, standing, now)
                 fact = history.service_told(run.status.service, standing.phase, standing)
                 tables.events.add(run.workflow_id, now, *fact)
-        return _wanted_of(tables, host)
+        woken = [each for one in failed for each in _judge(tables, tables.workflows.get(one), now)]
+        return _wanted_of(tables, host), woken
+
+    def _give(self, tables: Tables, run: ServiceRun) -> Mapping[str, bytes]:
+        spec = run.status.service.spec
+        texts = (*spec.command, *spec.environment.values())
+        return self._giving.give(tables, run.token, run.workflow_id, texts, spec.secrets)
+
+    def _given(self, tables: Tables, run: ServiceRun) -> Mapping[str, bytes]:
+        """What a run was given when it began; nothing where that cannot be read any more: its host makes no container then."""
+        try:
+            return self._give(tables, run) if run.status.standing.phase not in ENDED else {}
+        except NotGiven:
+            return {}
+
+    def _masked(self, tables: Tables, host: str, standing: Standing) -> Standing:
+        run = tables.services.run(standing.run)
+        if run is None or run.status.service.host != host:
+            return standing
+        return masked_standing(self._masks.of(tables, run.workflow_id), standing)
 
     def _note(self, tables: Tables, host: str, said: Mapping[str, Standing]) -> list[str]:
         """Note what is new, and what follows from it; returns the machines to be told."""
@@ -282,6 +332,12 @@ class Services:
             hosts={self._directory.name_of(run.workflow_id): self._address},
             appliance_only=self._appliance_only(run.status.service.spec.image),
         )
+
+
+def _asks(run: ServiceRun) -> bool:
+    """Whether a run asks for secrets."""
+    spec = run.status.service.spec
+    return bool(spec.secrets) or any(map(has_mark, (*spec.command, *spec.environment.values())))
 
 
 def _hosted(workflow: Workflow, following: Mapping[str, str | None], *, wanted: bool) -> Hosted:

@@ -8,6 +8,7 @@ whose reader may take its time, and must miss nothing.
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import datetime
 from typing import NoReturn, Protocol
 
@@ -15,6 +16,7 @@ from tinkbox.engine.shells.frame_queue import FrameQueue
 from tinkbox.engine.shells.recordings import Recording
 from tinkbox.engine.shells.scrollback import Scrollback
 from tinkbox.model.errors import Conflict
+from tinkbox.model.masking import Masks
 from tinkbox.model.shells import Mode, ShellEnd
 from tinkbox.store.shells import Session
 from tinkbox.wire.messages.shell import (
@@ -32,6 +34,7 @@ from tinkbox.wire.messages.shell import (
 PATIENCE = 2.0
 TYPED = 64 * 1024
 NUDGE = 0.15  # longer than a worker waits for a size to settle
+NO_MASKS = Masks()
 _OUTPUT = (Channel.STDOUT, Channel.STDERR)
 
 
@@ -129,7 +132,12 @@ class Relay:
         keeper: Keeper,
         clock: Callable[[], datetime],
         patience: float = PATIENCE,
+        masks: Masks = NO_MASKS,
     ) -> None:
+        self._masks = masks
+        self._before: dict[Channel, bytes | None] = dict.fromkeys(
+            (*_OUTPUT, Channel.STDIN), None if session.begun_at else b""
+        )
         self.tty = session.wish.tty
         self._session = session
         self._recording = recording
@@ -221,6 +229,7 @@ class Relay:
         if frame.channel is Channel.STATUS:
             await self._keeper.over(self._session, read_status(frame))
         elif frame.channel in _OUTPUT and frame.content and not self._ended:
+            frame = replace(frame, content=self._masked(frame))
             self._recording.output(frame.content)
             if self.tty:
                 self._scrollback.add(frame.content)
@@ -230,6 +239,14 @@ class Relay:
                 self._active = True
                 await self._driver.room()
 
+    def _masked(self, frame: Frame) -> bytes:
+        """What was printed, or typed, without the secrets that the action was given."""
+        before = self._before[frame.channel]
+        content = self._masks.piece(before or b"", frame.content, known=before is not None)
+        if self._masks.reach:
+            self._before[frame.channel] = ((before or b"") + frame.content)[-self._masks.reach :]
+        return content
+
     async def deliver_from_client(self, seat: Seat, frame: Frame) -> None:
         """Something came from a client; only the driver's typing counts."""
         if frame.channel is Channel.CONTROL:
@@ -238,7 +255,7 @@ class Relay:
         elif seat is self._driver and frame.channel is Channel.STDIN and frame.content:
             self._active = True
             if self._session.record_input:
-                self._recording.input(frame.content)
+                self._recording.input(self._masked(frame))
             self._typed.put(frame)
             await self._typed.room()
         elif seat is self._driver and frame.channel is Channel.RESIZE and self.tty:

@@ -15,6 +15,7 @@ from typing import BinaryIO, NoReturn
 
 from tinkbox.engine.audit.audit import Audit
 from tinkbox.engine.lookup import only
+from tinkbox.engine.secrets.masks import WorkflowMasks
 from tinkbox.engine.shells.recordings import LIMIT, Recordings
 from tinkbox.engine.shells.relay import PATIENCE, Line, Relay, Seat
 from tinkbox.engine.shells.scrollback import Scrollback
@@ -77,6 +78,7 @@ class Shells:
         new_token: Callable[[], str],
         recordings: Path,
         touch: Callable[[str], Awaitable[None]],
+        masks: WorkflowMasks,
         *,
         patience: float = PATIENCE,
         recorded: int = LIMIT,
@@ -88,6 +90,7 @@ class Shells:
         self._clock = clock
         self._new_id = new_id
         self._touch = touch
+        self._masks = masks
         self._patience = patience
         self._tickets = Tickets(clock, new_token)
         self._recordings = Recordings(recordings, clock, recorded)
@@ -330,11 +333,14 @@ class Shells:
             if session is None or session.ended_at is not None:
                 raise NotFound(f"shell {session_id} is over: {_why(session)}")
             if session_id not in self._relays:
+                masks = await self._store.read(lambda tables: self._masks.of(tables, session.workflow_id))
                 scrollback = await asyncio.to_thread(self._scrollback, session)
                 if session_id not in self._live:
                     raise NotFound(f"shell {session_id} is over")
                 recording = self._recordings.record(session.workflow_id, session_id, _header(session))
-                self._relays[session_id] = Relay(session, recording, scrollback, self, self._clock, self._patience)
+                self._relays[session_id] = Relay(
+                    session, recording, scrollback, self, self._clock, self._patience, masks
+                )
             return self._relays[session_id], session
 
     def _scrollback(self, session: Session) -> Scrollback:

@@ -64,9 +64,7 @@ class _NoValue(UndefinedError):
         self.name = name
 
 
-def render_each(
-    text: str, data: Sequence[Mapping[str, Any]], functions: Functions, most: int
-) -> list[str | Problem]:
+def render_each(text: str, data: Sequence[Mapping[str, Any]], functions: Functions, most: int) -> list[str | Problem]:
     """Render a text with each of several data; where that fails, the problem, with the name that the data lacks as its `key`.
 
     With no data it is only read: the list has the one problem, or is empty.  `most` bounds each output, in bytes.

@@ -17,6 +17,8 @@ from tinkbox.engine.rules.progress import Turn, Whereabouts, turn
 from tinkbox.engine.rules.transitions import ACTION, Happening, advance
 from tinkbox.engine.rules.verdicts import LOST as BREAKPOINT_LOST
 from tinkbox.engine.rules.verdicts import may_end, resumes
+from tinkbox.engine.secrets.giving import Giving, NotGiven
+from tinkbox.engine.secrets.masks import Masked, WorkflowMasks, masked_outcome
 from tinkbox.engine.wakeups import CHANGES, Wakeups, worker_wakeup
 from tinkbox.engine.workflows.beginnings import begin_attempt
 from tinkbox.engine.workflows.endings import end_attempt, tell, wake
@@ -26,7 +28,7 @@ from tinkbox.engine.workflows.journals import refuse_waiting, standing, undecide
 from tinkbox.engine.workflows.returns import RETURNED
 from tinkbox.engine.workflows.wipes import judge, remember
 from tinkbox.model import history
-from tinkbox.model.breakpoint import Armed, Hold
+from tinkbox.model.breakpoint import Armed, Hold, Override
 from tinkbox.model.disks.disks import Refused
 from tinkbox.model.errors import Conflict, NotFound, TooLarge
 from tinkbox.model.images.references import pinned
@@ -60,6 +62,8 @@ class Attempts:
         name_of: Callable[[str], str],
         digest_of: DigestOf,
         metadata_path: Callable[[str, str], str],
+        giving: Giving,
+        masks: WorkflowMasks,
         appliance_only: Callable[[str], bool] = lambda _: False,
         diagnosis_of: Callable[[str, datetime | None], str] = lambda _, __: "",
     ) -> None:
@@ -73,6 +77,8 @@ class Attempts:
         self._digest_of = digest_of
         self._appliance_only = appliance_only
         self._metadata_path = metadata_path
+        self._giving = giving
+        self._masks = masks
         self._diagnosis_of = diagnosis_of
         self._merging = asyncio.Semaphore()  # of large data
         self._printed: dict[str, tuple[str, datetime]] = {}  # by worker, the attempt that printed last
@@ -173,7 +179,9 @@ class Attempts:
 
         def use_case(tables: Tables) -> tuple[Offer | None, list[str], bool]:
             attempt = owned(tables, worker, token)
-            woken = self._report(tables, attempt, report)
+            masks = self._masks.of(tables, attempt.workflow_id)
+            masked = replace(report, outcome=masked_outcome(masks, report.outcome))
+            woken = self._report(tables, attempt, masked)
             if asks is None or standing(tables, worker, asks.seen) is not Standing.KNOWN:
                 return None, woken, False
             offer, more = self._offer(tables, worker, asks, report.workflow_id)
@@ -235,15 +243,22 @@ class Attempts:
         machine's worker began.
         """
 
-        def use_case(tables: Tables) -> int:
+        def use_case(tables: Tables) -> tuple[int, Masked | None]:
             attempt = owned(tables, worker, token)
+            length = attempt.output_length
             # A network may deliver it twice, the second time after the end.
-            if offset + len(chunk) <= attempt.output_length:
-                return attempt.output_length
+            if offset + len(chunk) <= length:
+                return length, None
             refuse_late(tables, attempt, "output")
-            return tables.output.append(token, attempt.output_length, offset, chunk)
+            masks = self._masks.of(tables, attempt.workflow_id)
+            if not masks or offset > length:
+                return tables.output.append(token, length, offset, chunk), None
+            masked = self._masks.output(masks, token, length, offset, chunk)
+            return tables.output.append(token, length, length, masked.piece), masked
 
-        wanted = await self._store.write(use_case)
+        wanted, masked = await self._store.write(use_case)
+        if masked is not None:
+            self._masks.stands(token, masked)
         if chunk:
             self._printed[worker] = token, self._clock()
         self._wakeups.wake(CHANGES)
@@ -333,16 +348,24 @@ class Attempts:
             if what is Turn.START and step is not None:
                 offer, attempt = self._start(tables, step, hello)
                 if hello.networks or not step.status.action.spec.network:
-                    return offer, woken
-                # It would run the action, and in the machine's network.
-                woken += end_attempt(tables, attempt, OLD_WORKER, self._clock())
+                    outcome = self._give(tables, offer, hello)
+                    if isinstance(outcome, Offer):
+                        return outcome, woken
+                else:  # it would run the action, and in the machine's network
+                    outcome = OLD_WORKER
+                woken += end_attempt(tables, attempt, outcome, self._clock())
                 continue
             if what is Turn.RESUME and step is not None and attempt is not None:
                 if attempt.debug != hello.debug:
                     tables.workflows.set_debug(attempt.token, debug=hello.debug)
                 armed = armed_of(tables.holds.armed(step.workflow_id), step.status.action, step.status.failures)
                 position = tables.journals.position(worker, attempt.token)
-                return self._offered(tables, step.status, replace(attempt, debug=hello.debug), armed, position), woken
+                again = self._offered(tables, step.status, replace(attempt, debug=hello.debug), armed, position)
+                outcome = self._give(tables, again, hello)
+                if isinstance(outcome, Offer):
+                    return outcome, woken
+                woken += end_attempt(tables, attempt, outcome, self._clock())
+                continue
             if what in {Turn.LOST, Turn.RETURNED} and attempt is not None:
                 hold = tables.holds.open_of(attempt.token)
                 same_boot = attempt.boot_id == hello.boot_id
@@ -353,6 +376,21 @@ class Attempts:
                 woken += end_attempt(tables, attempt, outcome, self._clock(), diagnosis=diagnosis)
                 continue
             return None, woken
+
+    def _give(self, tables: Tables, offer: Offer, hello: Hello) -> Offer | Outcome:
+        """The offer with the values of the secrets that its action asks for; or how the attempt ends without them."""
+        action, changed = offer.action.spec, offer.override or Override()
+        texts = (
+            *action.command, *action.on_timeout, *action.on_failure, *action.environment.values(),
+            *(changed.command or ()), *changed.environment.values(),
+        )  # fmt: skip
+        try:
+            given = self._giving.give(tables, offer.attempt, offer.workflow_id, texts, action.secrets)
+        except NotGiven as refusal:
+            return Outcome(state=State.FAILED, reason=refusal.reason, message=str(refusal))
+        if given and not hello.secrets:  # it would run the action without them
+            return OLD_WORKER_FOR_SECRETS
+        return replace(offer, given=given) if given else offer
 
     def _start(self, tables: Tables, step: Step, hello: Hello) -> tuple[Offer, Attempt]:
         workflow_id, status, action, now = step.workflow_id, step.status, step.status.action, self._clock()
@@ -422,6 +460,14 @@ OLD_WORKER = Outcome(
     reason=Reason.WORKER_OUTDATED,
     message="the action names a network (`namespaces.network`), and the machine's worker is of an earlier release, which would "
     "run it in the machine's own: nothing was begun",
+)
+
+
+OLD_WORKER_FOR_SECRETS = Outcome(
+    state=State.FAILED,
+    reason=Reason.WORKER_OUTDATED,
+    message="the action asks for secrets, and the machine's worker is of an earlier release, which would run it without their values: "
+    "nothing was begun",
 )
 
 

@@ -16,6 +16,8 @@ from tinkbox.engine.machines.machines import Machines
 from tinkbox.engine.rules.arming import Change, armed, armed_of, cleared
 from tinkbox.engine.rules.orders import given_up, wanted_of
 from tinkbox.engine.rules.verdicts import excuses, judged, resumes
+from tinkbox.engine.secrets.giving import Giving
+from tinkbox.engine.secrets.masks import WorkflowMasks, masked_outcome
 from tinkbox.engine.wakeups import Wakeups
 from tinkbox.engine.workflows.attempts import fence, owned
 from tinkbox.engine.workflows.endings import tell
@@ -27,6 +29,7 @@ from tinkbox.model.breakpoint import MAX_HOLD_SECONDS, MAX_HOLDS, Hold, Kind, Ve
 from tinkbox.model.errors import Conflict, Invalid, NotFound
 from tinkbox.model.key_kinds import ToChange
 from tinkbox.model.listing import WorkflowListing
+from tinkbox.model.secret import has_mark, marked
 from tinkbox.model.workflow import BEGUN, FINAL, State, Workflow
 from tinkbox.store.database import Store, Tables
 from tinkbox.store.workflows import Attempt, UnderWay
@@ -61,11 +64,21 @@ class Breakpoints:
     fits several.  `who` asks is kept for the record.
     """
 
-    def __init__(self, store: Store, wakeups: Wakeups, machines: Machines, clock: Callable[[], datetime]) -> None:
+    def __init__(
+        self,
+        store: Store,
+        wakeups: Wakeups,
+        machines: Machines,
+        clock: Callable[[], datetime],
+        giving: Giving,
+        masks: WorkflowMasks,
+    ) -> None:
         self._store = store
         self._wakeups = wakeups
         self._machines = machines
         self._clock = clock
+        self._giving = giving
+        self._masks = masks
         self._touched: dict[str, datetime] = {}
 
     async def arm(self, key: str, change: Change, who: str) -> model.Breakpoints:
@@ -135,13 +148,22 @@ class Breakpoints:
                     f"workflow {hold.workflow_id} went on meanwhile, and is held anew: `tinkbox workflow state {hold.workflow_id[:8]}` "
                     "shows at what"
                 )
-            counts = judged(verdict, hold)
+            counts = judged(self._with_marks(verdict, hold.workflow_id), hold)
             if excuses(counts, hold) and not counts.why.strip():
                 raise Invalid(f"{counts.verb} makes a success of a failure: say why")
             workers = decide(tables, hold, counts, self._clock())
             return tables.holds.get(hold.attempt, hold.sequence) or hold, workers
 
         return await self._told(use_case)
+
+    def _with_marks(self, verdict: Verdict, workflow_id: str) -> Verdict:
+        """The verdict with the marks of the secrets that a person wrote into its command and environment."""
+        key = self._giving.marks_key(workflow_id)
+        command = None if verdict.command is None else tuple(marked(key, each) for each in verdict.command)
+        environment = {name: marked(key, value) for name, value in verdict.environment.items()}
+        if not verdict.fresh and any(map(has_mark, (*(command or ()), *environment.values()))):
+            raise Invalid("a container gets its secrets when it is made: with a secret in them, retry --fresh")
+        return replace(verdict, command=command, environment=environment)
 
     async def extend(self, key: str, seconds: int, who: str, why: str) -> Hold:
         """Have the hold end by itself `seconds` later; returns it.
@@ -209,7 +231,9 @@ class Breakpoints:
                 attempt = owned(tables, worker, token)
             if tables.holds.count(token) >= MAX_HOLDS:
                 raise Conflict(f"attempt {token} was held {MAX_HOLDS} times, which is the most: retry its workflow")
-            hold = _begun(held, token, tables.holds.armed(attempt.workflow_id), now)
+            masks = self._masks.of(tables, attempt.workflow_id)
+            outcome = None if held.outcome is None else masked_outcome(masks, held.outcome)
+            hold = _begun(replace(held, outcome=outcome), token, tables.holds.armed(attempt.workflow_id), now)
             return None, begin_hold(tables, attempt, hold)
 
         if held.kind is not Kind.BEFORE and held.outcome is None:
@@ -254,7 +278,7 @@ class Breakpoints:
                 raise Conflict(
                     f"workflow {hold.workflow_id} has no breakpoint: only a person decides what becomes of this hold"
                 )
-            why = asked.why or "asked for inside the container"
+            why = self._masks.of(tables, hold.workflow_id).text(asked.why) or "asked for inside the container"
             verdict = judged(Verdict(verb=asked.verb, who=person or CONTAINER, why=why, fresh=asked.fresh), hold)
             if hold.verdict == verdict:
                 return None, []

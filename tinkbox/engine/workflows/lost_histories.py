@@ -7,6 +7,7 @@ from itertools import takewhile
 from tinkbox.engine.machines.machines import Machines
 from tinkbox.engine.rules.transitions import ACTION, Happening, advance
 from tinkbox.engine.rules.verdicts import resumes
+from tinkbox.engine.secrets.masks import WorkflowMasks, masked_entry
 from tinkbox.engine.wakeups import Wakeups
 from tinkbox.engine.workflows.beginnings import begin_attempt
 from tinkbox.engine.workflows.endings import end_attempt, tell
@@ -49,6 +50,7 @@ class LostHistories:
         clock: Callable[[], datetime],
         new_token: Callable[[], str],
         digest_of: DigestOf,
+        masks: WorkflowMasks,
     ) -> None:
         self._store = store
         self._wakeups = wakeups
@@ -56,6 +58,7 @@ class LostHistories:
         self._clock = clock
         self._new_token = new_token
         self._digest_of = digest_of
+        self._masks = masks
 
     async def told(self, worker: str, told: History) -> Answer | None:
         """Compare a worker's journal with the store; None while a person has not decided about what is lost."""
@@ -68,6 +71,11 @@ class LostHistories:
             if stands is Standing.DISCARDED and lost is not None:
                 return Answer(standing=stands, seen=lost.restart), []
             entries = missing(tables, worker, told.seen.store, told.entries)
+            if entries:
+                masks = self._masks.of_all(
+                    tables
+                )  # nobody knows what attempts were given of which this store does not know
+                entries = tuple(masked_entry(masks, each) for each in entries)
             since = lost.since if lost and lost.restart is None else now
             now_told = LostHistory(worker=worker, since=since, boot_id=told.boot_id, seen=told.seen, entries=entries)
             if now_told == lost:

@@ -13,6 +13,7 @@ from tinkbox.engine.machines.absences import SILENCE
 from tinkbox.engine.machines.machines import Machines, refuse_retired
 from tinkbox.engine.rules.arming import Change, armed
 from tinkbox.engine.rules.progress import first_to_retry
+from tinkbox.engine.secrets.giving import Giving
 from tinkbox.engine.templates.binding import HardwareAt, Names, bind, bind_services
 from tinkbox.engine.templates.built_in import BuiltIn
 from tinkbox.engine.templates.filling import Lookup, Wanted, fill_each
@@ -55,6 +56,7 @@ from tinkbox.model.listing import WorkflowListing
 from tinkbox.model.metadata import FirstBoot
 from tinkbox.model.names import check_name
 from tinkbox.model.rollout import labels_given
+from tinkbox.model.secret import shown
 from tinkbox.model.services import Phase, ServiceStatus, Standing
 from tinkbox.model.sizes import show_size
 from tinkbox.model.template import MAX_NAME, MAX_TEXT
@@ -153,6 +155,7 @@ class Workflows:
         renderings: Turns,
         digest_of: DigestOf,
         standing_of: StandingOf,
+        giving: Giving,
     ) -> None:
         self._store = store
         self._wakeups = wakeups
@@ -164,6 +167,7 @@ class Workflows:
         self._renderings = renderings
         self._digest_of = digest_of
         self._standing_of = standing_of
+        self._giving = giving
         self._listening_since = clock()
 
     async def create(
@@ -255,7 +259,9 @@ class Workflows:
         template = await self._store.read(found_template)
         workflow_id = as_id or self._new_id()
         seen = machine if machine is None or secrets else masked_machine(machine)
-        wanted = Wanted(devices=devices, machine=seen, workflow_id=workflow_id)
+        wanted = Wanted(
+            devices=devices, machine=seen, workflow_id=workflow_id, marks_key=self._giving.marks_key(workflow_id)
+        )
         with self._renderings.place(who or OPERATOR) as turn:
             way_out = GIVEN_BY if declared is None else DECLARED_IN
             lookup = self.lookup(partial(self._machine_at, scope=scope, secrets=secrets))
@@ -266,6 +272,7 @@ class Workflows:
             raise rendered
         if strict:
             refuse_ignored(rendered.definition.ignored)
+        await self._store.read(lambda tables: self._refuse_unfit_secrets(tables, workflow_id, rendered))
         return Prepared(
             id=workflow_id,
             name=name or rendered.definition.name,
@@ -281,6 +288,9 @@ class Workflows:
             require_images=require_images,
             scope=scope,
         )
+
+    def _refuse_unfit_secrets(self, tables: Tables, workflow_id: str, rendered: Rendered) -> None:
+        self._giving.refuse_unfit(tables, workflow_id, rendered.text, rendered.definition.secrets)
 
     def lookup(self, at: Callable[[str], Hardware | None]) -> Lookup:
         """What templates are filled by, with these machines."""
@@ -309,7 +319,7 @@ class Workflows:
             template_id=prepared.template.id,
             template_name=prepared.template.name,
             devices=prepared.devices,
-            text=prepared.rendered.text,
+            text=shown(prepared.rendered.text),
             state=State.PENDING,
             actions=actions,
             created_at=now,
@@ -332,11 +342,13 @@ class Workflows:
         definition, workers = prepared.rendered.definition, workflow.workers()
         self._refuse_beyond(prepared.scope, workflow)
         refuse_retired(tables, workers)
+        self._refuse_unfit_secrets(tables, prepared.id, prepared.rendered)
         tables.workflows.insert(workflow, prepared.said)
         tables.labels.replace(LabelKind.WORKFLOW, workflow.id, prepared.labels)
         if prepared.declared is not None:
             tables.declarations.keep(workflow.id, prepared.declared)
         tables.metadata.keep(workflow.id, definition.metadata)
+        tables.secrets.name(workflow.id, sorted({each.name for each in definition.secrets}))
         tables.hardware.grant_ticket(workers)
         tables.events.add(workflow.id, workflow.created_at, *history.created(workflow))
         _arm(tables, workflow, definition.breakpoints, prepared.breakpoints, prepared.who)

@@ -13,6 +13,4 @@ def secret_entries(uses: Sequence[SecretUse]) -> list[dict[str, str]]:
 
 def secrets_of(entry: Mapping[str, Any]) -> tuple[SecretUse, ...]:
     """Reads `secret_entries`; rows of before there was one have no such key."""
-    return tuple(
-        SecretUse(name=each["name"], env=each["env"], file=each["file"]) for each in entry.get("secrets", ())
-    )
+    return tuple(SecretUse(name=each["name"], env=each["env"], file=each["file"]) for each in entry.get("secrets", ()))

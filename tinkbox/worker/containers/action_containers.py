@@ -17,6 +17,7 @@ from tinkbox.model.reasons import Reason
 from tinkbox.model.workflow import DATA_FOLDER
 from tinkbox.runtime import Container, ContainerFailed, ContainerSpec, Runtime
 from tinkbox.runtime.container_image import ContainerImage
+from tinkbox.runtime.secret_files import variables, with_values
 from tinkbox.wire.messages.worker import Credential, Offer
 from tinkbox.worker import outcome as verdict
 from tinkbox.worker.containers.salvage import discard, salvage
@@ -27,6 +28,7 @@ from tinkbox.worker.machine import Machine
 
 ACTION = "action"  # the role of the action's own container; those of hooks are on-timeout and on-failure
 CA = f"{TARGET}/ca.crt"  # what an action may trust the appliance by
+ROLES = (ACTION, "on-timeout", "on-failure")
 _SESSION = "tinkbox.session"
 _log = logging.getLogger(__name__)
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
@@ -164,15 +166,20 @@ class Containers:
         if self._offer.metadata:
             own["TINKBOX_METADATA"] = f"{self._credential.url_for_others}{self._offer.metadata}"
         changed = (self._offer.override if role == ACTION else None) or Override()
+        given, uses = self._offer.given, action.spec.secrets
+        with _local_faults():
+            secrets = self._folder.secrets.make(f"{attempt}-{role}", uses, given)
+        environment = {**chosen, **action.spec.environment, **variables(uses, given), **changed.environment, **own}
+        entrypoint = tuple(with_values(each, given) for each in changed.command or ())
         return ContainerSpec(
             image=self.image.name,
             labels=labels,
-            entrypoint=changed.command or (),
-            command=() if changed.command else command,
-            environment={**chosen, **action.spec.environment, **changed.environment, **own},
+            entrypoint=entrypoint,
+            command=() if entrypoint else tuple(with_values(each, given) for each in command),
+            environment={name: with_values(value, given) for name, value in environment.items()},
             binds=action.spec.volumes,
-            mounts={DATA_FOLDER: await self._data_folder(), **words, **trusted},
-            read_only=frozenset(trusted),
+            mounts={DATA_FOLDER: await self._data_folder(), **words, **trusted, **secrets},
+            read_only=frozenset(trusted) | frozenset(secrets),
             pid=action.spec.pid,
             network=network,
             privileged=self._privileged,
@@ -227,6 +234,11 @@ class Containers:
             await self._runtime.remove(container.id)
         if not self._offer.action.spec.helper:
             await discard(self._runtime, self._offer.attempt)
+        try:
+            for role in ROLES:
+                self._folder.secrets.forget(f"{self._offer.attempt}-{role}")
+        except OSError as error:
+            _log.warning("files of secrets stay: %s", error, extra={"action": "secrets.kept"})
         await self._forget_names()
 
     async def _forget_names(self) -> None:

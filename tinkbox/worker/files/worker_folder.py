@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from tinkbox.private_files import Layout
+from tinkbox.runtime.secret_files import SecretFiles
 from tinkbox.worker.files.ephemeral_data import EphemeralData
 from tinkbox.worker.files.failure_files import Words
 from tinkbox.worker.files.helper_files import HelperFiles
@@ -12,7 +13,7 @@ from tinkbox.worker.files.session_file import SessionFile
 
 # What containers are given has modes for any user; no other user of the machine gets there.
 LAYOUT = Layout(
-    private=("attempts", "services", "session.*", "journal.*", "lock"),
+    private=("attempts", "services", "secrets", "session.*", "journal.*", "lock"),
     files=("session.*", "journal.*", "lock"),
     shared=("workflow", "words", "tools", "holds", "reboot", "ca.crt", "services/*/workflow"),
 )
@@ -22,7 +23,7 @@ class WorkerFolder:
     """The worker's `--data` folder.
 
     `data` of workflows, `words` of actions, `notes` on attempts, the `journal` of them, the secret of the `session`, `tools` for
-    containers, what `services` write, the `authority` that the appliance is trusted by.
+    containers, what `services` write, the `authority` that the appliance is trusted by, the `secrets` that containers have as files.
     `dev` is the machine's own /dev, which actions may share.
     """
 
@@ -35,6 +36,7 @@ class WorkerFolder:
         self.session = SessionFile(root / "session.json")
         self.tools = root / "tools"
         self.services = root / "services"
+        self.secrets = SecretFiles(root)
 
     def helper(self, attempt: str) -> HelperFiles:
         """The files by which the worker speaks with an attempt's helper."""

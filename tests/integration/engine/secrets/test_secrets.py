@@ -1,0 +1,298 @@
+"""Secrets of actions: asked for by templates, given to workers, kept encrypted, and masked in what is printed."""
+
+import base64
+import json
+import sqlite3
+import urllib.parse
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from tests.integration.engine.appliance import Appliance, Clock, appliance, hardware
+from tinkbox.model.documents.hardware import parse_hardware
+from tinkbox.model.errors import Conflict, Invalid, NotFound, Unavailable
+from tinkbox.model.reasons import Reason
+from tinkbox.model.secret import LEAST_VALUE, MAX_VALUE, PREFIX, revealed
+from tinkbox.model.workflow import Outcome, State
+from tinkbox.wire.messages.worker import Hello, Offer, decode_offer, encode
+
+VALUE = b"correct-horse/battery+staple?"
+TEMPLATE = """\
+version: "0.1"
+name: asking
+tasks:
+  - name: os-installation
+    worker: "{{.device_1}}"
+    environment: {FROM_TASK: {{ secret "db-password" }}}
+    actions:
+      - name: ask
+        image: tools/ask:v1
+        command: [sh, -c, "echo {{ secret "db-password" }}"]
+        environment: {ENCODED: {{ secret "db-password" | b64enc }}}
+        retries: 1
+        secrets: [tls-key, {name: db-password, env: DB}]
+"""
+JINJA = """\
+version: "0.1"
+name: asking
+tasks:
+  - name: os-installation
+    worker: "{{ device_1 }}"
+    actions:
+      - {name: ask, image: "tools/ask:v1", command: [sh, -c, "echo {{ secret('db-password') }}"]}
+"""
+
+
+async def asked(box: Appliance, text: str = TEMPLATE) -> tuple[str, str]:
+    """A machine with a workflow that asks for secrets which there are; the ids of both."""
+    worker = await box.machine(1)
+    await box.secrets.set("db-password", VALUE, "ann")
+    await box.secrets.set("tls-key", b"-----BEGIN KEY-----\nMIIEvQIBADANBgkqhkiG9w0\n-----END KEY-----\n", "ann")
+    return worker, await box.workflow(text)
+
+
+async def offered(box: Appliance, worker: str) -> Offer:
+    offer = await box.offer(worker)
+    assert offer is not None
+    return offer
+
+
+def seen(offer: Offer) -> str:
+    """The command and the environment of an offer, as its container has them."""
+    action = offer.action.spec
+    return "\n".join(revealed(each, offer.given) for each in (*action.command, *action.environment.values()))
+
+
+def in_files(folder: Path) -> bytes:
+    """Everything that is on the disk but the key."""
+    return b"\n".join(
+        path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file() and path.name != "secrets.key"
+    )
+
+
+@pytest.mark.parametrize("text", [TEMPLATE, JINJA], ids=["Go", "Jinja2"])
+async def test_an_action_is_given_the_secrets_that_its_template_names(box: Appliance, text: str) -> None:
+    worker, _ = await asked(box, text)
+    offer = await offered(box, worker)
+    assert f"echo {VALUE.decode()}" in seen(offer)
+    assert VALUE.decode() not in repr(offer)
+    assert decode_offer(encode(offer)) == offer
+
+
+async def test_what_is_encoded_or_merged_and_what_secrets_lists_is_given_too(box: Appliance) -> None:
+    worker, _ = await asked(box)
+    offer = await offered(box, worker)
+    environment = {name: revealed(value, offer.given) for name, value in offer.action.spec.environment.items()}
+    assert environment == {"FROM_TASK": VALUE.decode(), "ENCODED": base64.b64encode(VALUE).decode()}
+    assert offer.given["db-password"] == VALUE
+    assert [(each.name, each.env, each.file) for each in offer.action.spec.secrets] == [
+        ("tls-key", "", "/run/secrets/tls-key"),
+        ("db-password", "DB", ""),
+    ]
+
+
+async def test_no_secret_is_in_the_store_or_in_what_it_shows(tmp_path: Path) -> None:
+    async with appliance(tmp_path / "db") as box:
+        worker, workflow = await asked(box)
+        offer = await offered(box, worker)
+        printed = (
+            b"it is " + VALUE + b", " + base64.b64encode(b"x" + VALUE) + b" and " + urllib.parse.quote(VALUE).encode()
+        )
+        await box.attempts.output(worker, offer.attempt, 0, printed)
+        await box.report(
+            worker,
+            offer,
+            State.FAILED,
+            message=f"cannot log in with {VALUE.decode()}",
+            reason="BadLogin",
+            tail=(VALUE.decode(),),
+        )
+        shown = await box.workflows.get(workflow)
+        assert '{{ secret "db-password" }}' in shown.text
+        assert PREFIX not in shown.text
+        events = json.dumps(
+            [[event.kind, dict(event.data)] for event in await box.workflows.events(workflow)], default=str
+        )
+        on_disk = in_files(tmp_path)
+        for each in (VALUE, base64.b64encode(VALUE), VALUE.hex().encode(), urllib.parse.quote(VALUE).encode()):
+            assert each not in on_disk
+            assert each.decode() not in repr(shown) + events
+        assert (tmp_path / "secrets.key").stat().st_mode & 0o777 == 0o600
+
+
+async def test_a_secret_is_masked_however_its_output_comes_in_pieces(box: Appliance) -> None:
+    worker, workflow = await asked(box)
+    offer = await offered(box, worker)
+    printed = b"before " + VALUE + b" between " + base64.b64encode(VALUE) + b" after\n"
+    for place in range(len(printed)):  # byte for byte, each sent twice, the second time with what came before it
+        await box.attempts.output(worker, offer.attempt, place, printed[place : place + 1])
+        await box.attempts.output(worker, offer.attempt, max(0, place - 3), printed[max(0, place - 3) : place + 1])
+    (log,) = await box.workflows.output(workflow, {})
+    kept = b"".join(piece.chunk for piece in log.pieces)
+    assert len(kept) == len(printed)
+    assert VALUE[3:] not in kept
+    assert VALUE[2:8] not in kept
+    assert kept.startswith(b"before ")
+    assert kept.endswith(b" after\n")
+
+
+async def test_a_restart_within_a_secret_leaves_no_end_of_it(tmp_path: Path) -> None:
+    clock = Clock()
+    async with appliance(tmp_path / "db", clock) as box:
+        worker, workflow = await asked(box)
+        offer = await offered(box, worker)
+        await box.attempts.output(worker, offer.attempt, 0, b"it is " + VALUE[:10])
+    async with appliance(tmp_path / "db", clock, iter(range(1000, 2000))) as box:
+        await box.attempts.output(worker, offer.attempt, 16, VALUE[10:] + b"\n")
+        (log,) = await box.workflows.output(workflow, {})
+        assert b"".join(piece.chunk for piece in log.pieces) == b"it is " + b"*" * len(VALUE) + b"\n"
+
+
+async def test_an_attempt_keeps_what_it_was_given_and_a_retry_gets_what_there_is_then(box: Appliance) -> None:
+    worker, _ = await asked(box)
+    first = await offered(box, worker)
+    await box.secrets.set("db-password", b"quite-another", "bob")
+    assert (await offered(box, worker)).given == first.given
+    await box.attempts.output(worker, first.attempt, 0, VALUE)
+    await box.report(worker, first, State.FAILED, message=VALUE.decode())
+    second = await offered(box, worker)
+    assert "quite-another" in seen(second)
+    await box.attempts.output(worker, second.attempt, 0, VALUE + b" quite-another")
+    logs = await box.workflows.output(second.workflow_id, {})
+    assert all(set(b"".join(piece.chunk for piece in log.pieces)) <= {ord("*"), ord(" ")} for log in logs)
+
+
+async def test_a_workflow_that_names_no_secret_that_there_is_is_refused_with_its_line(box: Appliance) -> None:
+    await box.machine(1)
+    with pytest.raises(Invalid) as refused:
+        await box.workflow(TEMPLATE)
+    told = [(problem.line, problem.text) for problem in refused.value.problems]
+    assert (6, 'there is no secret "db-password": set it with `tinkbox secret set db-password`') in told
+    assert (13, 'there is no secret "tls-key": set it with `tinkbox secret set tls-key`') in told
+    assert await box.workflows.all() == []
+
+
+async def test_a_secret_that_was_deleted_fails_the_action_that_asks_for_it(box: Appliance) -> None:
+    worker, workflow = await asked(box)
+    await box.secrets.delete("tls-key")
+    assert await box.offer(worker) is None
+    failed = await box.workflows.get(workflow)
+    assert failed.state is State.FAILED
+    assert failed.actions[0].outcome is not None
+    assert failed.actions[0].outcome.reason == Reason.SECRET_MISSING
+    assert "tinkbox secret set tls-key" in failed.actions[0].outcome.message
+    await box.secrets.set("tls-key", b"a new key", "ann")
+    await box.workflows.retry(workflow)
+    assert (await offered(box, worker)).given["tls-key"] == b"a new key"
+
+
+async def test_a_worker_of_before_secrets_gets_no_action_that_asks_for_one(box: Appliance) -> None:
+    worker, workflow = await asked(box)
+    assert await box.attempts.offer(worker, Hello(boot_id="boot-1")) is None
+    outcome = (await box.workflows.get(workflow)).actions[0].outcome
+    assert outcome is not None
+    assert outcome.reason == Reason.WORKER_OUTDATED
+
+
+async def test_text_of_a_machine_never_becomes_a_secret(box: Appliance) -> None:
+    worker, _ = await asked(box)
+    offer = await offered(box, worker)
+    (mark,) = [each for each in offer.given if each.startswith(PREFIX) and ".raw." in each]
+    await box.report(worker, offer)
+    for told in (mark, f"{PREFIX}db-password.raw.{'0' * 32}"):
+        document = {**hardware(2), "metadata": {"instance": {"hostname": told}}}
+        await box.machines.push(parse_hardware(json.dumps(document)))
+        text = TEMPLATE.replace(
+            '"echo {{ secret "db-password" }}"', '"{{ .hardware.spec.metadata.instance.hostname }}"'
+        )
+        with pytest.raises(Invalid, match="looks like the secret"):
+            await box.workflow(text, device_1=2)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("image: tools/ask:v1", 'image: {{ secret "db-password" }}'),
+        ("name: ask\n", 'name: {{ secret "db-password" }}\n'),
+        ("retries: 1", 'volumes: ["/{{ secret "db-password" }}:/x"]'),
+        ("{FROM_TASK: ", '{ {{ secret "db-password" }}: x, FROM_TASK: '),
+    ],
+)
+async def test_a_secret_has_no_place_but_in_a_command_or_an_environment(
+    box: Appliance, before: str, after: str
+) -> None:
+    await asked(box)
+    with pytest.raises(Invalid) as refused:
+        await box.workflow(TEMPLATE.replace(before, after))
+    assert any("a secret has no place here" in problem.text for problem in refused.value.problems)
+
+
+async def test_what_a_function_makes_of_a_secret_is_refused(box: Appliance) -> None:
+    await asked(box)
+    with pytest.raises(Invalid) as refused:
+        await box.workflow(TEMPLATE.replace("| b64enc", "| upper"))
+    assert any("a function has changed" in problem.text for problem in refused.value.problems)
+
+
+async def test_secrets_are_listed_without_values_and_with_who_asks_for_them(box: Appliance) -> None:
+    worker, workflow = await asked(box)
+    password, key = await box.secrets.all()
+    assert (password.secret.name, password.secret.size, password.secret.set_by) == ("db-password", len(VALUE), "ann")
+    assert (key.secret.name, key.workflows) == ("tls-key", (workflow,))
+    assert len(key.templates) == 1
+    await box.finish(worker)
+    assert [each.workflows for each in await box.secrets.all()] == [(), ()]
+
+
+async def test_what_is_no_secret_is_refused(box: Appliance) -> None:
+    for name, value in (
+        ("", VALUE),
+        ("../x", VALUE),
+        ("x" * 254, VALUE),
+        ("short", b"x" * (LEAST_VALUE - 1)),
+        ("short", b"\n" * LEAST_VALUE),
+        ("long", b"x" * (MAX_VALUE + 1)),
+    ):
+        with pytest.raises(Invalid):
+            await box.secrets.set(name, value, "ann")
+    with pytest.raises(NotFound):
+        await box.secrets.delete("nothing")
+
+
+async def test_without_its_key_a_secret_fails_its_workflow_and_nothing_else(tmp_path: Path) -> None:
+    clock = Clock()
+    async with appliance(tmp_path / "db", clock) as box:
+        worker, workflow = await asked(box)
+        (tmp_path / "secrets.key").rename(tmp_path / "put-away")
+    async with appliance(tmp_path / "db", clock, iter(range(1000, 2000))) as box:
+        with pytest.raises(Unavailable, match="secrets.key"):
+            await box.secrets.set("another", VALUE, "ann")
+        with pytest.raises(Unavailable, match="secrets.key"):
+            await box.workflow()
+            await box.workflow(TEMPLATE)
+        assert await box.offer(worker) is not None  # the workflow that asks for none: the first one is over
+        outcome = (await box.workflows.get(workflow)).actions[0].outcome
+        assert outcome is not None
+        assert outcome.reason == Reason.SECRET_UNREADABLE
+        assert "put that key back" in outcome.message
+        (tmp_path / "put-away").rename(tmp_path / "secrets.key")
+        await box.finish(worker)
+        await box.workflows.retry(workflow)
+        assert VALUE.decode() in seen(await offered(box, worker))
+
+
+async def test_values_that_were_replaced_are_forgotten_once_no_workflow_masks_them(tmp_path: Path) -> None:
+    async with appliance(tmp_path / "db") as box:
+        worker, _ = await asked(box)
+        await offered(box, worker)
+        for number in range(3):
+            await box.secrets.set("db-password", b"another-one-%d" % number, "ann")
+        assert await _values(box) == 3  # what the attempt has, what there is now, and the other secret
+        await box.finish(worker)
+        await box.secrets.set("db-password", b"the-last-one", "ann")
+        assert await _values(box) == 2
+
+
+async def _values(box: Appliance) -> int:
+    return len(await box.store.read(lambda tables: tables.secrets.everything()))

@@ -1,0 +1,93 @@
+"""`tinkbox secret`: what actions and services are given, and nobody is shown."""
+
+import argparse
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+from tinkbox.cli.connection import ask
+from tinkbox.cli.flags import add_filters, add_listing, add_verb, add_verbs, add_watch, add_yes
+from tinkbox.cli.input_documents import STANDARD_INPUT, input_file, read_bounded, read_input
+from tinkbox.cli.output.changes import change_each, tell_deleted
+from tinkbox.cli.output.formats import Column, Document
+from tinkbox.cli.output.lists import List
+from tinkbox.cli.output.printable import age, clean
+from tinkbox.cli.output.tables import Fit
+from tinkbox.cli.terminal.watched_list import show_found
+from tinkbox.model.secret import MAX_VALUE, check_secret_name, check_value
+
+if TYPE_CHECKING:
+    from tinkbox.client.operator import Operator
+
+STORY: Final = """\
+Keep what actions and services need and nobody is to see. A template asks for it
+by `{{ secret "NAME" }}` in a command or environment, or by `secrets:`. It is
+kept encrypted, given to the machine when an action begins, masked in what that
+prints, and never shown."""
+COLUMNS: Sequence[Column] = (
+    Column("Name", "name", fit=Fit(least=12)),
+    Column("Bytes", "size"),
+    Column("Set", "set_at", age),
+    Column("By", "set_by", fit=Fit(rank=1)),
+    Column("Workflows", "workflows", lambda ids: " ".join(each[:8] for each in ids), Fit(least=8, rank=2)),
+    Column("Templates", "templates", ", ".join, Fit(least=8, rank=3)),
+)
+LISTED: Final = List(columns=COLUMNS, key="name", sort="name")
+
+
+def declare(noun: argparse.ArgumentParser) -> None:
+    noun.description = STORY
+    verbs = add_verbs(noun)
+    verb = add_verb(
+        verbs,
+        "set",
+        set_value,
+        "give a secret its value",
+        "It is read from a file, byte by byte, or from standard input, without the line end at its end.",
+    )
+    verb.add_argument("name", metavar="NAME", help="letters, digits, dots, dashes and underscores")
+    verb.add_argument(
+        "--file", "-f", type=input_file, metavar="FILE", help="- or without it, standard input; at most 64 KiB"
+    )
+    verb = add_listing(add_verb(verbs, "list", show_list, "secrets, without their values, and who asks for them"))
+    add_filters(verb, sorts=("name", "size", "set_at", "set_by"), age="set_at")
+    add_watch(verb)
+    verb = add_verb(
+        verbs,
+        "delete",
+        delete,
+        "forget secrets",
+        "Actions that ask for one fail from now on. At a terminal it asks first.",
+    )
+    verb.add_argument("keys", nargs="+", metavar="NAME")
+    add_yes(verb)
+
+
+def set_value(chosen: argparse.Namespace) -> None:
+    check_secret_name(chosen.name)
+    if chosen.file is None or chosen.file is STANDARD_INPUT:
+        value = _without_line_end(read_input(chosen.file, "value"))
+    else:
+        value = read_bounded(chosen.file, MAX_VALUE)
+    check_value(value)
+    answer = ask(chosen, lambda operator: operator.secrets.set(chosen.name, value))
+    print(clean(f"{'Created' if answer['created'] else 'Changed'} Secret:  {answer['name']}"))
+
+
+def _without_line_end(value: bytes) -> bytes:
+    """What `echo` and a terminal put behind a value."""
+    return value.removesuffix(b"\n").removesuffix(b"\r")
+
+
+def show_list(chosen: argparse.Namespace) -> int:
+    return show_found(chosen, lambda operator: operator.secrets, LISTED)
+
+
+def delete(chosen: argparse.Namespace) -> int:
+    from tinkbox.cli.terminal.questions import confirm
+
+    confirm(chosen, f"Delete {', '.join(chosen.keys)}")
+
+    async def forget(operator: "Operator", key: str) -> Document:
+        return await operator.secrets.delete(key)
+
+    return change_each(chosen, forget, lambda deleted: tell_deleted(chosen, "secret", deleted["name"]))

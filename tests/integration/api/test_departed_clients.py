@@ -130,6 +130,15 @@ async def image(door: Door) -> str:
     return ""
 
 
+async def secret_name(_: Door) -> str:
+    return "password"
+
+
+async def secret(door: Door) -> str:
+    await door.done("PUT", "/v1/secrets/password", {"text": "correct-horse"})
+    return "password"
+
+
 async def kept_document(door: Door) -> str:
     await door.done("POST", "/v1/apply", {"files": [{"name": "a.yaml", "text": RULES}]})
     return "all"
@@ -208,6 +217,8 @@ CHANGES = [
     Change("POST", f"{ROLLOUT}/resume", "rollout resumed", {}, paused),
     Change("POST", f"{ROLLOUT}/cancel", "rollout canceled", None, rollout),
     Change("POST", f"{ROLLOUT}/retry", "rollout retried", {}, stopped),
+    Change("PUT", "/v1/secrets/{key}", "secret set", {"text": "correct-horse"}, secret_name),
+    Change("DELETE", "/v1/secrets/{key}", "secret deleted", None, secret),
     Change("DELETE", "/v1/documents/{kind}/{key}", "workflowruleset deleted", None, kept_document),
     Change("POST", "/v1/images", "images loaded", image_archive()),
     Change("POST", "/v1/tokens", "token created", {"name": "bert", "rights": ["look"]}),

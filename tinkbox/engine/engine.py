@@ -199,7 +199,7 @@ class Engine:
         rehearsals = Rehearsals()
         self.imports = Imports(store, machines, self.additions, rehearsals, clock)
         secret_key = SecretKey(settings.secret_key)
-        giving, masks = Giving(secret_key), WorkflowMasks(secret_key)
+        self.giving, self.masks = giving, masks = Giving(secret_key), WorkflowMasks(secret_key)
         self.secrets = Secrets(store, wakeups, clock, secret_key)
         self.services = Services(
             store,

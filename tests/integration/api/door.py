@@ -177,7 +177,7 @@ async def open_door(folder: Path) -> AsyncIterator[Door]:
         images = ImageStore(folder / "registry", box.clock, limits)
         answers: Counter[tuple[str, str, int]] = Counter()
         lent: list[Lease] = []
-        breakpoints = Breakpoints(box.store, box.wakeups, box.machines, box.clock)
+        breakpoints = Breakpoints(box.store, box.wakeups, box.machines, box.clock, box.giving, box.masks)
         hub = Hub(box, folder)
         stack.push_async_callback(hub.stop)
         seen = Seen(box.store, box.machines, box.syslog, box.clock)
@@ -222,6 +222,7 @@ async def open_door(folder: Path) -> AsyncIterator[Door]:
             status_changes=box.status_changes,
             breakpoints=breakpoints,
             lost_histories=box.lost_histories,
+            secrets=box.secrets,
             services=box.services,
             directory=box.directory,
             shells=hub.shells,

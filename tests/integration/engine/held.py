@@ -76,6 +76,7 @@ class Hub:
             lambda: f"ticket-{next(self._numbers)}",
             self.folder / "recordings",
             touch,
+            self.box.masks,
             patience=0.2,
         )
 

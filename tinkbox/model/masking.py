@@ -13,7 +13,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
+from tinkbox.model.reasons import ReasonText
 from tinkbox.model.services import Standing
+from tinkbox.model.workflow import Outcome
 
 MASK: Final = b"*"
 LEAST_LINE: Final = 8  # bytes of a line of a value that is looked for by itself
@@ -131,6 +133,19 @@ class Masks:
                 yield len(data) - begun, len(data)
             if at_start and (ended := _ended(data, pattern, at_start)):
                 yield 0, ended
+
+
+def masked_outcome(masks: Masks, outcome: Outcome) -> Outcome:
+    """How something ended, without secrets."""
+    if not masks:
+        return outcome
+    return replace(
+        outcome,
+        reason=ReasonText(masks.text(outcome.reason)),
+        message=masks.text(outcome.message),
+        hint=masks.text(outcome.hint),
+        tail=tuple(map(masks.text, outcome.tail)),
+    )
 
 
 def masked_standing(masks: Masks, standing: Standing) -> Standing:

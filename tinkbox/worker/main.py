@@ -19,6 +19,7 @@ from tinkbox.client.trust import Untrusted
 from tinkbox.hosting import Place
 from tinkbox.hosting.host import ServiceHost
 from tinkbox.model.errors import Conflict, Denied, Invalid, NotFound, Refusal, TooLarge, Unavailable
+from tinkbox.model.masking import Masks, masked_outcome
 from tinkbox.model.session import new_instance
 from tinkbox.model.text import one_line
 from tinkbox.model.workflow import Outcome, State
@@ -269,6 +270,7 @@ async def serve(machine: Machine, door: Door) -> None:
         outcome = attempt.without_engine(missing) if missing else await attempt.outcome()
         if outcome is None:
             break
+        outcome = masked_outcome(Masks.of(offer.given.values()), outcome)  # it is kept and told here as well
         journal.end(offer.attempt, outcome)
         _tell(offer, outcome)
         disks = await machine.look(offer.action.spec.wipes)

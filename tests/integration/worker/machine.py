@@ -89,11 +89,12 @@ class Lab:
         global_timeout: int = 600,
         breakpoints: Sequence[str] = (),
         services: Mapping[str, str] | None = None,
+        of_services: Mapping[str, object] | None = None,
         **options: object,
     ) -> str:
         """A workflow with one action per shell script; `options` go into each action.  Returns its id.
 
-        `services` are scripts by the name of the service; they run on the machine as well, and are ready when there is
+        `of_services` go into each service.  `services` are scripts by the name of the service; they run on the machine as well, and are ready when there is
         the mark of their name.
         """
         actions = [
@@ -106,6 +107,7 @@ class Lab:
         hosted = [
             {"name": each, "worker": "{{.device_1}}", "image": IMAGE, "command": ["/bin/busybox", "sh", "-c", script]}
             | {"volumes": volumes, "healthcheck": {"test": ["CMD", *EXISTS, f"/marks/{each}"], "interval": "1s"}}
+            | dict(of_services or {})
             for each, script in (services or {}).items()
         ]
         template = {

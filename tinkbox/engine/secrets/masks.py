@@ -7,9 +7,7 @@ from typing import Final
 from tinkbox.engine.secrets.key import SecretKey
 from tinkbox.model.errors import Unavailable
 from tinkbox.model.journal import Entry
-from tinkbox.model.masking import Masks
-from tinkbox.model.reasons import ReasonText
-from tinkbox.model.workflow import Outcome
+from tinkbox.model.masking import Masks, masked_outcome
 from tinkbox.store.database import Tables
 
 MOST_KEPT: Final = 64  # workflows whose masks are kept in memory
@@ -82,19 +80,6 @@ class WorkflowMasks:
             self._streams.move_to_end(token)
             while len(self._streams) > MOST_STREAMS:
                 self._streams.popitem(last=False)
-
-
-def masked_outcome(masks: Masks, outcome: Outcome) -> Outcome:
-    """How something ended, without secrets."""
-    if not masks:
-        return outcome
-    return replace(
-        outcome,
-        reason=ReasonText(masks.text(outcome.reason)),
-        message=masks.text(outcome.message),
-        hint=masks.text(outcome.hint),
-        tail=tuple(map(masks.text, outcome.tail)),
-    )
 
 
 def masked_entry(masks: Masks, entry: Entry) -> Entry:

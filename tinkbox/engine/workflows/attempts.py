@@ -18,7 +18,7 @@ from tinkbox.engine.rules.transitions import ACTION, Happening, advance
 from tinkbox.engine.rules.verdicts import LOST as BREAKPOINT_LOST
 from tinkbox.engine.rules.verdicts import may_end, resumes
 from tinkbox.engine.secrets.giving import Giving, NotGiven
-from tinkbox.engine.secrets.masks import Masked, WorkflowMasks, masked_outcome
+from tinkbox.engine.secrets.masks import Masked, WorkflowMasks
 from tinkbox.engine.wakeups import CHANGES, Wakeups, worker_wakeup
 from tinkbox.engine.workflows.beginnings import begin_attempt
 from tinkbox.engine.workflows.endings import end_attempt, tell, wake
@@ -33,6 +33,7 @@ from tinkbox.model.disks.disks import Refused
 from tinkbox.model.errors import Conflict, NotFound, TooLarge
 from tinkbox.model.images.references import pinned
 from tinkbox.model.journal import Standing
+from tinkbox.model.masking import masked_outcome
 from tinkbox.model.reasons import Reason
 from tinkbox.model.workflow import FINAL, ActionStatus, Outcome, State, Step
 from tinkbox.store.database import Store, Tables

@@ -17,7 +17,7 @@ from tinkbox.engine.rules.arming import Change, armed, armed_of, cleared
 from tinkbox.engine.rules.orders import given_up, wanted_of
 from tinkbox.engine.rules.verdicts import excuses, judged, resumes
 from tinkbox.engine.secrets.giving import Giving
-from tinkbox.engine.secrets.masks import WorkflowMasks, masked_outcome
+from tinkbox.engine.secrets.masks import WorkflowMasks
 from tinkbox.engine.wakeups import Wakeups
 from tinkbox.engine.workflows.attempts import fence, owned
 from tinkbox.engine.workflows.endings import tell
@@ -29,6 +29,7 @@ from tinkbox.model.breakpoint import MAX_HOLD_SECONDS, MAX_HOLDS, Hold, Kind, Ve
 from tinkbox.model.errors import Conflict, Invalid, NotFound
 from tinkbox.model.key_kinds import ToChange
 from tinkbox.model.listing import WorkflowListing
+from tinkbox.model.masking import masked_outcome
 from tinkbox.model.secret import has_mark, marked
 from tinkbox.model.workflow import BEGUN, FINAL, State, Workflow
 from tinkbox.store.database import Store, Tables

@@ -49,7 +49,9 @@ class Picture:
 def watched(box: Appliance) -> Picture:
     """Have the services of an appliance kept in a picture."""
     picture = Picture()
-    box.services = Services(box.store, box.wakeups, box.machines, box.clock, picture, "172.30.0.1", lambda _: "", box.giving, box.masks)  # type: ignore[arg-type]
+    box.services = Services(
+        box.store, box.wakeups, box.machines, box.clock, picture, "172.30.0.1", lambda _: "", box.giving, box.masks
+    )  # type: ignore[arg-type]
     return picture
 
 

@@ -242,7 +242,9 @@ async def test_what_templates_can_say_of_many_machines_is_made_in_slices_and_in_
     monkeypatch.setattr(filling, "render_each", rendered)
     async with turns() as made:
 
-        def noted(devices: Mapping[str, str], machine: Hardware | None, workflow_id: str, marks_key: bytes) -> dict[str, Any]:
+        def noted(
+            devices: Mapping[str, str], machine: Hardware | None, workflow_id: str, marks_key: bytes
+        ) -> dict[str, Any]:
             made.note()
             return data_of(devices, machine, workflow_id, marks_key)
 

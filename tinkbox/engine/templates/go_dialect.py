@@ -139,7 +139,7 @@ class GoTemplate:
         self._worked = worked
         self._yaml = Yaml()
         self._around = around or surroundings(now())
-        self._marks = Marks()
+        self._marks = Marks(text)
         functions = {**sprig_functions(self._around), **own_functions(self._yaml), **dict.fromkeys(REFUSED, _refused)}
         functions |= self._marks.functions(functions)
         try:
@@ -206,6 +206,10 @@ def _refused(*_: object) -> Any:
 
 
 def _invalid(error: TemplateError) -> Invalid:
-    hint = "; templates have no .references here" if _OF_REFERENCES in error.problem else ""
+    hint = (
+        "; templates have no .references here but the Secrets that spec.references of their machine's document names"
+        if _OF_REFERENCES in error.problem
+        else ""
+    )
     text = f"{error.problem}{hint}"
     return Invalid("the template cannot be rendered", [Problem(line=error.line, key=error.missing, text=text)])

@@ -5,6 +5,7 @@ The only file that knows jinja2.  The sandbox bounds neither time nor memory: `c
 
 import re
 import traceback
+from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, Final, cast
@@ -41,6 +42,11 @@ _KINDS: Final[Mapping[type, str]] = {
 # Where in our own program something is: `tinkbox.sprig.dates.times.Time`, `functions.<locals>.<lambda>()`.
 _OWN_PLACE: Final = re.compile(r"\b(?:\w+\.)+<locals>\.|\b(?:tinkbox|jinja2)(?:\.\w+)*\.(?=[A-Z])")
 _PYTHONS_OWN: Final = (ArithmeticError, TypeError, ValueError, LookupError, AttributeError, SecurityError)
+# Those of Sprig's that know the marks of secrets.
+_BASE64: Final[Mapping[str, Callable[..., Any]]] = {
+    "b64enc": lambda text: b64encode(str(text).encode()).decode(),
+    "b64dec": lambda text: b64decode(str(text)).decode(errors="replace"),
+}
 Functions = Mapping[str, Callable[..., Any]]
 
 
@@ -71,7 +77,7 @@ def render_each(text: str, data: Sequence[Mapping[str, Any]], functions: Functio
     """
     if not data:
         try:
-            _read(text, {}, functions)
+            _read(text, {}, {**functions, **Marks(text).functions(_BASE64)})
         except Exception as error:  # whatever Python's own compiler may say
             return [_problem(error)]
         return []
@@ -79,10 +85,10 @@ def render_each(text: str, data: Sequence[Mapping[str, Any]], functions: Functio
 
 
 def _rendered(text: str, data: Mapping[str, Any], functions: Functions, most: int) -> str | Problem:
-    marks = Marks()
+    marks = Marks(text)
     data = marks.renewed(data)
     try:
-        functions = {**functions, **marks.functions(functions)}
+        functions = {**functions, **marks.functions(_BASE64)}
         return _bounded(_read(text, data, functions).generate(**data), most)
     except Exception as error:  # whatever the template's own operations may raise
         return _problem(error)

@@ -30,7 +30,7 @@ from tinkbox.engine.templates.dialects import (
 from tinkbox.engine.templates.go_dialect import NAMES, GoTemplate
 from tinkbox.engine.templates.rendering_process import render_confined
 from tinkbox.engine.templates.sample_machine import SAMPLE
-from tinkbox.engine.templates.secret_marks import MARKS_KEY, refuse_altered_marks
+from tinkbox.engine.templates.secret_marks import MARKS_KEY, references_of, refuse_altered_marks
 from tinkbox.engine.templates.surroundings import now, surroundings
 from tinkbox.engine.turns import in_slices
 from tinkbox.model.devices import Devices
@@ -76,7 +76,7 @@ def rendering_data(
         **devices,
         "Hardware": struct_view(document),
         "hardware": of_cluster(view, machine) if machine else view,
-        "references": {},
+        "references": references_of(view),
         **dict.fromkeys(WORKFLOW_IDS, workflow_id),
         MARKS_KEY: (marks_key or os.urandom(32)).hex(),
     }

@@ -3,30 +3,61 @@
 import os
 import re
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any, Final
 
 from tinkbox.gotemplate import GoError
+from tinkbox.model.documents.loose_values import mapping_of
 from tinkbox.model.errors import Invalid, Problem
-from tinkbox.model.secret import Form, has_mark, mark_of, other_form
+from tinkbox.model.secret import MAX_USES, Form, has_mark, mark_of, other_form
 
 MARKS_KEY: Final = " marks"
 """The key of a workflow's marks among the data of its template, which does not see it: it is no name."""
 SECRET: Final = "secret"  # noqa: S105  the function's name
+# `.data.KEY`, and what `index` and brackets have: `.data "KEY"`, `.data['KEY']`.
+_ENTRY: Final = re.compile(r"""\.data(?:\.|\s+["`]|\[\s*["'])([A-Za-z0-9][A-Za-z0-9._-]*)""")
 _BEGINNING: Final = re.compile(r"tbsecret-v1", re.IGNORECASE)
 _AFTER_BEGINNING: Final = re.compile(r"tbsecret-v1\.[A-Za-z0-9][A-Za-z0-9._-]{0,252}?\.(?:raw|b64)\.[0-9a-f]{32}")
 
 
-class Marks:
-    """What makes the marks of one rendering after the other: each has a key of its own."""
+def references_of(view: Mapping[str, Any]) -> dict[str, Any]:
+    """`.references` of a machine by its `.hardware`: the Secrets that its `spec.references` names, as Kubernetes has them, still empty.
 
-    def __init__(self) -> None:
+    The entry KEY of the Secret NAME is the secret `NAME.KEY`, whatever the namespace.
+    """
+    named = mapping_of(mapping_of(view.get("spec")).get("references"))
+    found = {}
+    for called, each in named.items():
+        reference = mapping_of(each)
+        name, resource, group = (str(reference.get(field) or "") for field in ("name", "resource", "group"))
+        if name and resource.lower() == "secrets" and not group:
+            about = {"name": name, "namespace": str(reference.get("namespace") or "default")}
+            found[str(called)] = {"apiVersion": "v1", "kind": "Secret", "metadata": about, "data": {}}
+    return found
+
+
+class Marks:
+    """What makes the marks of one rendering of a text after the other: each has a key of its own."""
+
+    def __init__(self, text: str) -> None:
         self._key = b""
+        self._entries = [*dict.fromkeys(_ENTRY.findall(text))][:MAX_USES]
 
     def renewed(self, data: Mapping[str, Any]) -> Mapping[str, Any]:
         """Begin a rendering with this data; returns what of it the template may see."""
         given = data.get(MARKS_KEY)
         self._key = bytes.fromhex(given) if isinstance(given, str) else os.urandom(32)
-        return {name: value for name, value in data.items() if name != MARKS_KEY}
+        seen = {name: value for name, value in data.items() if name != MARKS_KEY}
+        references = mapping_of(seen.get("references"))
+        return {**seen, "references": {name: self._filled(each) for name, each in references.items()}} if seen else seen
+
+    def _filled(self, secret: Mapping[str, Any]) -> dict[str, Any]:
+        """A Secret with the entries that the text may ask for: marks of values in base64, as Kubernetes has them."""
+        entries = {}
+        for each in self._entries:
+            with suppress(Invalid):
+                entries[each] = mark_of(self._key, f"{secret['metadata']['name']}.{each}", Form.BASE64)
+        return {**secret, "data": entries}
 
     def secret(self, name: object) -> str:
         """The mark of a secret; raises GoError for what is no name of one."""

@@ -296,6 +296,9 @@ ANNOTATED_DISABLED: Final = (
 _NO_MODE = Unheeded(text="nothing here starts a machine, in no mode: power it on yourself, and it has to netboot")
 _NO_ENROLMENT = Unheeded(text="discovery.rules and rule sets are for unknown machines only")
 _NO_REFERENCES = Unheeded(text="templates have no .references here")
+_SECRETS_ALONE = Unheeded(
+    text="templates see the Secrets that it names, of secrets that `tinkbox secret set NAME.KEY` keeps, and no other objects"
+)
 _UNREAD = Unheeded(text="kept, and nothing here reads it")
 _NO_PXELINUX = Unheeded(text="PXELINUX is not served: this interface cannot boot by it")
 _NO_RPI = Unheeded(text="a Raspberry Pi's firmware is not served: it cannot boot here")
@@ -304,7 +307,7 @@ UNHEEDED: Mapping[str, Mapping[str, Unheeded]] = {
     "Hardware": {
         "spec.auto.enrollmentEnabled": _NO_ENROLMENT,
         "spec.bmcRef": Unheeded(text=_NO_BMC),
-        "spec.references": _NO_REFERENCES,
+        "spec.references": _SECRETS_ALONE,
         "spec.resources": _UNREAD,
         "spec.interfaces[].netboot.pxelinux": _NO_PXELINUX,
         "spec.interfaces[].netboot.rpi": _NO_RPI,
@@ -313,7 +316,7 @@ UNHEEDED: Mapping[str, Mapping[str, Unheeded]] = {
     "Hardware v1alpha2": {
         "spec.auto.enrollmentEnabled": _NO_ENROLMENT,
         "spec.bmc": Unheeded(text=_NO_BMC),
-        "spec.references": _NO_REFERENCES,
+        "spec.references": _SECRETS_ALONE,
         "spec.instance.metadata": _MADE_HERE,
         "spec.instance.networkConfig": _MADE_HERE,
         "spec.instance.osie.isoURL": Unheeded(text=_NO_ISO),

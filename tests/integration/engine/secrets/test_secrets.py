@@ -294,3 +294,54 @@ async def test_values_that_were_replaced_are_forgotten_once_no_workflow_masks_th
 
 async def _values(box: Appliance) -> int:
     return len(await box.store.read(lambda tables: tables.secrets.everything()))
+
+
+REFERRED = """\
+version: "0.1"
+name: asking
+tasks:
+  - name: os-installation
+    worker: "{{.device_1}}"
+    actions:
+      - name: ask
+        image: tools/ask:v1
+        environment:
+          USER: "{{ .references.login.data.user }}"
+          PASSWORD: "{{ index .references.login.data "pass-word" | b64dec }}"
+"""
+REFERRED_JINJA = """\
+version: "0.1"
+name: asking
+tasks:
+  - name: os-installation
+    worker: "{{ device_1 }}"
+    actions:
+      - name: ask
+        image: tools/ask:v1
+        environment:
+          USER: "{{ references.login.data.user }}"
+          PASSWORD: "{{ references.login.data['pass-word'] | b64dec }}"
+"""
+
+
+@pytest.mark.parametrize("text", [REFERRED, REFERRED_JINJA], ids=["Go", "Jinja2"])
+async def test_references_of_a_machine_to_secrets_are_theirs(box: Appliance, text: str) -> None:
+    interface = {"dhcp": {"mac": "08:00:27:00:00:03", "ip": {"address": "172.30.0.13"}}, "netboot": {"allowPXE": True}}
+    reference = {"name": "lab", "namespace": "default", "version": "v1", "resource": "secrets"}
+    document = {
+        "apiVersion": "tinkerbell.org/v1alpha1",
+        "kind": "Hardware",
+        "metadata": {"name": "three"},
+        "spec": {"interfaces": [interface], "references": {"login": reference}},
+    }
+    parsed = parse_hardware(json.dumps(document))
+    await box.machines.push(parsed)
+    with pytest.raises(Invalid) as refused:
+        await box.workflow(text, device_1=3)
+    assert "tinkbox secret set lab.user" in str(refused.value.problems)
+    await box.secrets.set("lab.user", b"installer", "ann")
+    await box.secrets.set("lab.pass-word", VALUE, "ann")
+    await box.workflow(text, device_1=3)
+    offer = await offered(box, parsed.id)
+    environment = {name: revealed(value, offer.given) for name, value in offer.action.spec.environment.items()}
+    assert environment == {"USER": base64.b64encode(b"installer").decode(), "PASSWORD": VALUE.decode()}

@@ -241,7 +241,8 @@ def test_it_is_told_that_there_are_no_references() -> None:
         rendered("{{ .references.secret.data }}", references={})
     (problem,) = refused.value.problems
     assert problem.text == (
-        'at <.references.secret.data>: map has no entry for key "secret"; templates have no .references here'
+        'at <.references.secret.data>: map has no entry for key "secret"; templates have no .references here '
+        "but the Secrets that spec.references of their machine's document names"
     )
     with pytest.raises(Invalid) as refused:
         rendered("{{ .hardware.x }}{{ .references }}", hardware={})

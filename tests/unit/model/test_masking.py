@@ -1,0 +1,88 @@
+"""Secrets in what programs print, however it comes in pieces."""
+
+import base64
+import json
+import shlex
+import urllib.parse
+
+import pytest
+
+from tinkbox.model.masking import Masks
+
+VALUE = b"s3cret 'quoted' \"text\"/plus+ \xc3\xa4?"
+PEM = b"-----BEGIN KEY-----\nAAAAB3NzaC1yc2EAAAADAQAB\nzz9+\n-----END KEY-----\n"
+MASKS = Masks.of([VALUE, PEM])
+
+
+@pytest.mark.parametrize(
+    "spelling",
+    [
+        VALUE,
+        base64.b64encode(VALUE),
+        base64.urlsafe_b64encode(VALUE),
+        urllib.parse.quote(VALUE, safe="").encode(),
+        urllib.parse.quote_plus(VALUE).encode(),
+        json.dumps(VALUE.decode()).encode(),
+        json.dumps(VALUE.decode(), ensure_ascii=False).encode(),
+        shlex.quote(VALUE.decode()).encode(),
+        VALUE.hex().encode(),
+        PEM,
+        PEM.replace(b"\n", b"\r\n"),
+    ],
+    ids=repr,
+)
+def test_every_usual_spelling_is_masked_in_place(spelling: bytes) -> None:
+    printed = b"before " + spelling + b" after"
+    masked = MASKS.piece(b"", printed, known=True)
+    assert len(masked) == len(printed)
+    assert masked.startswith(b"before ")
+    assert masked.endswith(b" after")
+    assert set(masked[7:-6]) <= set(b"*'\"=\r\n")
+
+
+@pytest.mark.parametrize("before", range(6))
+def test_base64_of_a_longer_text_shows_nothing_of_a_secret_within(before: int) -> None:
+    encoded = base64.b64encode(b"x" * before + VALUE + b"y" * 5)
+    masked = MASKS.piece(b"", encoded, known=True)
+    shown = bytes(each if each != ord("*") else ord("A") for each in masked)
+    assert VALUE[2:-2] not in base64.b64decode(shown)
+    assert masked.count(b"*") > len(VALUE)
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 7, 64])
+def test_pieces_of_any_size_show_at_most_two_bytes_of_a_secret(size: int) -> None:
+    printed = b"one " + VALUE + b" two " + VALUE + b" end of it"
+    masked = b""
+    for place in range(0, len(printed), size):
+        masked += MASKS.piece(printed[max(0, place - MASKS.reach) : place], printed[place : place + size], known=True)
+    assert len(masked) == len(printed)
+    assert VALUE[2:6] not in masked
+    assert masked.startswith(b"one ")
+    assert masked.endswith(b" end of it")
+
+
+def test_what_comes_behind_an_unknown_beginning_is_masked_where_it_may_be_an_end() -> None:
+    assert MASKS.piece(b"", VALUE[5:] + b" and more", known=False) == b"*" * len(VALUE[5:]) + b" and more"
+    assert MASKS.piece(b"", b"text and more", known=False) == b"text and more"
+
+
+def test_a_line_of_a_secret_is_masked_by_itself_but_not_what_all_keys_begin_with() -> None:
+    printed = b"  1 -----BEGIN KEY-----\n  2 AAAAB3NzaC1yc2EAAAADAQAB\n"
+    assert MASKS.piece(b"", printed, known=True) == b"  1 -----BEGIN KEY-----\n  2 ************************\n"
+
+
+def test_a_message_is_masked_also_where_it_was_cut() -> None:
+    text = VALUE.decode()
+    assert MASKS.text(f"no: {text[:15]}") == f"no: {'*' * 15}"
+    assert MASKS.text(f"{text}!") == "*" * len(VALUE) + "!"
+    assert MASKS.text("nothing of it") == "nothing of it"
+
+
+def test_where_nobody_knows_the_secrets_everything_is_masked() -> None:
+    assert Masks(all=True).piece(b"", b"two\nlines", known=True) == b"***\n*****"
+    assert not Masks()
+
+
+def test_output_that_is_like_a_long_secret_takes_no_long_time() -> None:
+    masks = Masks.of([b"a" * 65_536])
+    assert masks.piece(b"", b"a" * 262_144, known=True) == b"*" * 262_144

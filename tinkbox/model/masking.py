@@ -67,7 +67,9 @@ def _encoded(text: str) -> bytes:
 
 
 def _base64(value: bytes) -> Iterator[bytes]:
-    """What of its base64 does not depend on what stands before and behind it."""
+    """Its base64, and what of that does not depend on what stands before and behind it."""
+    for alone in (base64.b64encode(value), base64.urlsafe_b64encode(value)):
+        yield alone.rstrip(b"=")
     for before in range(3):
         padded = b"\0" * before + value
         encode_begin = (before * 8 + 5) // 6  # characters that have bits of what stands before

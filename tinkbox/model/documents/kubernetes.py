@@ -297,7 +297,7 @@ _NO_MODE = Unheeded(text="nothing here starts a machine, in no mode: power it on
 _NO_ENROLMENT = Unheeded(text="discovery.rules and rule sets are for unknown machines only")
 _NO_REFERENCES = Unheeded(text="templates have no .references here")
 _SECRETS_ALONE = Unheeded(
-    text="templates see the Secrets that it names, of secrets that `tinkbox secret set NAME.KEY` keeps, and no other objects"
+    text="other objects than Secrets; of these templates see what `tinkbox secret set NAME.KEY` keeps"
 )
 _UNREAD = Unheeded(text="kept, and nothing here reads it")
 _NO_PXELINUX = Unheeded(text="PXELINUX is not served: this interface cannot boot by it")

@@ -1,8 +1,10 @@
 """`tinkbox secret` on the command line."""
 
+import json
 from base64 import b64encode
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from tests.unit.cli.conftest import FakeAppliance, Printed
 
@@ -18,9 +20,9 @@ LINE = {
 SET = "PUT /v1/secrets/db-password"
 
 
-def sent(appliance: FakeAppliance) -> object:
+def sent(appliance: FakeAppliance) -> Any:
     (asked,) = appliance.asked
-    return asked[1]
+    return json.loads(asked[1])
 
 
 def test_a_value_is_read_from_standard_input_without_its_line_end(tinkbox: Tinkbox, appliance: FakeAppliance) -> None:

@@ -165,10 +165,6 @@ async def stopped(door: Door) -> str:
     return made
 
 
-async def token(door: Door) -> str:
-    return str((await door.done("POST", "/v1/tokens", {"name": "bert", "rights": ["look"]}))["name"])
-
-
 HARDWARE, FLOW, ROLLOUT = "/v1/hardware/{key}", "/v1/workflows/{key}", "/v1/rollouts/{key}"
 ARMED: Document = {"before": ["second"]}
 CHANGES = [
@@ -221,8 +217,6 @@ CHANGES = [
     Change("DELETE", "/v1/secrets/{key}", "secret deleted", None, secret),
     Change("DELETE", "/v1/documents/{kind}/{key}", "workflowruleset deleted", None, kept_document),
     Change("POST", "/v1/images", "images loaded", image_archive()),
-    Change("POST", "/v1/tokens", "token created", {"name": "bert", "rights": ["look"]}),
-    Change("DELETE", "/v1/tokens/{key}", "token revoked", None, token),
     Change("POST", "/v1/images/gc", "blobs freed", {}),
     Change("DELETE", "/v1/images", "image deleted", None, image, "?reference=hello-world:v1"),
 ]

@@ -354,7 +354,7 @@ def test_copy_tells_what_is_wrong_with_the_other_appliance(
     monkeypatch.setenv("TINKBOX_TO_TOKEN", "wrong")
     refused = here("image", "copy", "one:v1", *to_other[:2])
     assert refused.status == 1
-    assert refused.err.startswith(f"tinkbox: {to_other[1]}, the other appliance, says: the token is not known here. ")
+    assert refused.err.startswith(f"tinkbox: {to_other[1]}, the other appliance, says: the token is not known here")
     assert refused.err.endswith("Put yours into TINKBOX_TO_TOKEN\n")
     wrong = write(tmp_path / "wrong", b"wrong")
     assert here("image", "copy", "one:v1", *to_other[:3], wrong).err.endswith(f"Put yours into {wrong}\n")

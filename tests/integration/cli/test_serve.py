@@ -138,7 +138,7 @@ def test_what_was_acknowledged_is_there_after_kill_9_and_both_doors_show_it(tmp_
         assert run("hardware", "list", "-o", "csv", environment={**server, "TINKBOX_TOKEN": token}).out == shown
         denied = run("hardware", "list", environment={**server, "TINKBOX_TOKEN": "guessed"})
         assert (denied.status, denied.out, denied.err.count("\n")) == (1, "", 1)
-        assert denied.err.startswith("tinkbox: the token is not known here. ")
+        assert denied.err.startswith("tinkbox: the token is not known here")
         assert denied.err.endswith("Put yours into TINKBOX_TOKEN\n")
         socket = {"TINKBOX_SERVER": f"unix://{configuration.data}/operator.sock"}
         assert run("hardware", "list", "-o", "csv", environment=socket).out == shown

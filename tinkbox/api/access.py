@@ -247,7 +247,7 @@ async def _refuse_beyond_scope(request: web.Request, person: Caller, handler: ob
         what = f"{request.method} {resource.canonical if resource is not None else request.path}"
         raise Forbidden(
             f"{person.name} has the scope {person.scope}, and {what} is about more than the machines with these labels: a "
-            f"token without a scope may ask for it, `tinkbox token create NAME --right {Right.LOOK}` makes one"
+            "token without a scope may ask for it, `tinkbox token create NAME --right RIGHT` without -l makes one"
         )
     await check(request, person)
 

@@ -14,6 +14,7 @@ from tests.integration.cli.person import Person
 from tests.integration.cli.serving import run_here
 from tests.integration.cli.tls_box import TOKEN, TlsBox, tls_box
 from tinkbox.certificates.issuing import new_key, self_signed, signed
+from tinkbox.client.operator.connection import Connection
 
 LINE = f"{TOKEN}\n".encode()
 
@@ -106,6 +107,24 @@ def test_kept_token_is_used_again_where_none_comes(box: TlsBox) -> None:
     assert run_here("logout").status == 0
     failed = run_here("login", box.url, "--fingerprint", box.certificates.fingerprint, stdin=b"")
     assert (failed.status, "no token came on standard input" in failed.err) == (1, True)
+
+
+def test_token_of_an_issuer_is_kept_once_the_box_is_trusted(
+    box: TlsBox, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = []
+
+    def token_by_issuer(connection: Connection) -> str:
+        asked.append((connection.url, connection.authority, connection.headers))
+        return TOKEN
+
+    monkeypatch.setattr("tinkbox.cli.device_login.token_by_issuer", token_by_issuer)
+    assert run_here("login", box.url, "--oidc", "--fingerprint", "00" * 32).status == 3
+    assert asked == []
+    done = run_here("login", box.url, "--oidc", "--fingerprint", box.certificates.fingerprint)
+    assert done.status == 0, done.err
+    assert asked == [(box.url, box.certificates.authority_pem, {})]
+    assert TOKEN in home.read_text()
 
 
 def test_changed_authority_is_refused_with_both_fingerprints(box: TlsBox, tmp_path: Path) -> None:

@@ -31,6 +31,11 @@ def declare(noun: argparse.ArgumentParser) -> None:
         metavar="SHA256",
         help="fingerprint that the authority must have; then nothing is asked",
     )
+    noun.add_argument(
+        "--oidc",
+        action="store_true",
+        help="log in with your company's account: the box names the issuer, and gives a token",
+    )
     noun.add_argument("--list", action="store_true", help="the boxes that are kept, and which one commands speak to")
     carry_out(noun, login)
 
@@ -44,7 +49,7 @@ def login(chosen: argparse.Namespace) -> None:
     url = box_url(chosen.url)
     kept = read_boxes().of(url)
     authority = trusted_authority(url, kept.authority, chosen.fingerprint)
-    keep(url, authority, _token(url, kept.token))
+    keep(url, authority, _token_by_issuer(url, authority) if chosen.oidc else _token(url, kept.token))
 
 
 def trusted_authority(url: str, kept: str, expected: str | None) -> str:
@@ -125,6 +130,14 @@ def _have_trusted(url: str, found: str) -> None:
     print("`tinkbox authority` on the box prints the right one, and so does `tinkbox serve` when it starts.")
     if not questions.agreed("Is it the same?", proposed=False):
         raise Invalid("you did not say yes, so nothing was sent and nothing is kept")
+
+
+def _token_by_issuer(url: str, authority: str) -> str:
+    from tinkbox.cli.device_login import token_by_issuer
+    from tinkbox.client.operator.connection import LOGIN
+    from tinkbox.client.operator.lasting_connection import LastingConnection
+
+    return token_by_issuer(LastingConnection(url=url, variable=LOGIN, authority=authority))
 
 
 def _token(url: str, kept: str) -> str:

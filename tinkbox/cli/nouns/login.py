@@ -32,9 +32,7 @@ def declare(noun: argparse.ArgumentParser) -> None:
         help="fingerprint that the authority must have; then nothing is asked",
     )
     noun.add_argument(
-        "--oidc",
-        action="store_true",
-        help="log in with your company's account: the box names the issuer, and gives a token",
+        "--oidc", action="store_true", help="log in with an account of the company: confirm a code in a browser"
     )
     noun.add_argument("--list", action="store_true", help="the boxes that are kept, and which one commands speak to")
     carry_out(noun, login)
@@ -133,6 +131,7 @@ def _have_trusted(url: str, found: str) -> None:
 
 
 def _token_by_issuer(url: str, authority: str) -> str:
+    """What the box gives to who confirms a code at the issuer that it believes."""
     from tinkbox.cli.device_login import token_by_issuer
     from tinkbox.client.operator.connection import LOGIN
     from tinkbox.client.operator.lasting_connection import LastingConnection

@@ -57,7 +57,6 @@ EXAMPLES: Final[Mapping[str, str]] = {
     "image export": "tinkbox image export --all /mnt/disk/images",
     "osie build": "tinkbox osie build --output osie",
     "login": "tinkbox login https://box:7080",
-    "token create": "tinkbox token create anna --right look --expires 30d",
     "audit list": "tinkbox audit list --object node7 --since 2d",
     "audit export": "tinkbox audit export --after 1200",
     "audit verify": "tinkbox audit verify audit.jsonl",

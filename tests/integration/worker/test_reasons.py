@@ -134,6 +134,10 @@ CASES = {
         "echo NotRoot >/dev/reason; /bin/busybox id -u >/dev/message; echo 1 >/workflow/mine; exit 1",
         "NotRoot", "1000", image="tools/user:v1", exit_code=1,
     ),
+    "the appliance's authority, for any user": case(
+        '/bin/busybox grep -q BEGIN "$TINKBOX_CA" && ! (echo x >>"$TINKBOX_CA") 2>/dev/null && echo "$TINKBOX_HTTPS_SERVER" >/dev/message; exit 7',
+        "NonZeroExit", "https://127.0.0.1:", image="tools/user:v1", exit_code=7,
+    ),
     "words under the machine's dev": case(
         "echo InDev >/dev/reason; exit 1", "InDev", "exit code 1", volumes=["/dev:/dev"], exit_code=1
     ),

@@ -23,11 +23,12 @@ from tinkbox.worker import outcome as verdict
 from tinkbox.worker.containers.salvage import discard, salvage
 from tinkbox.worker.files.failure_files import PLACES
 from tinkbox.worker.files.helper_files import ENTRYPOINT, RUN, TARGET, TEKTON, HelperFiles
+from tinkbox.worker.files.toolbox import AUTHORITY
 from tinkbox.worker.host.addresses import addressed
 from tinkbox.worker.machine import Machine
 
 ACTION = "action"  # the role of the action's own container; those of hooks are on-timeout and on-failure
-CA = f"{TARGET}/ca.crt"  # what an action may trust the appliance by
+CA = f"{TARGET}/{AUTHORITY}"  # what an action may trust the appliance by
 ROLES = (ACTION, "on-timeout", "on-failure")
 _SESSION = "tinkbox.session"
 _log = logging.getLogger(__name__)

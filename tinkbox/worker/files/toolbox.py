@@ -10,6 +10,7 @@ from tinkbox.model.errors import Unavailable
 
 TOOLS: Final = resources.files("tinkbox.worker") / "tools"
 SCRIPTS = "debug/scripts"
+AUTHORITY: Final = "ca.crt"  # where containers find the certificates that the appliance is trusted by
 DEBUG_COMMANDS = (
     "debug-continue",
     "debug-continue-failure",
@@ -36,6 +37,11 @@ def install(folder: Path, source: Traversable = TOOLS) -> Path:
         (folder / name).mkdir(parents=True, exist_ok=True)
     for place in (folder, *(each for each in folder.rglob("*") if each.is_dir() and not each.is_symlink())):
         place.chmod(0o755)  # images run as any user
+    # All of it is read-only in a container: what is mounted within has to be there.
+    authority = folder / AUTHORITY
+    if not authority.exists():
+        authority.touch()
+        authority.chmod(0o644)
     for name, content in programs.items():
         _write(folder / "bin" / name, content)
     for name in applets:

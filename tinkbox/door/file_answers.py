@@ -1,12 +1,13 @@
 """Files that clients fetch whole or in part: kernels, ramdisks, boot loaders and the blobs of images."""
 
+import asyncio
 import errno
 import io
 import math
 import os
 import re
 from http import HTTPStatus
-from typing import Final
+from typing import IO, Any, Final
 
 from aiohttp import hdrs, web
 from aiohttp.abc import AbstractStreamWriter
@@ -17,6 +18,8 @@ _ONE_RANGE: Final = re.compile(r"bytes=(?:(\d{1,18})-(\d{0,18})|-0*([1-9]\d{0,17
 _NO_BYTES: Final = re.compile(r"bytes=-0+\Z", re.IGNORECASE)
 # How the kernel ends a connection by itself: nothing was taken for too long, or no way leads there any more.
 _VANISHED: Final = (errno.ETIMEDOUT, errno.EHOSTUNREACH, errno.ENETUNREACH)
+# Of a file that is encrypted on its way: at most so much of it is in memory beside what the connection keeps.
+_CHUNK: Final = 64 << 10
 _BEHIND: Final = HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE
 _REFUSAL: Final = problem_text(
     _BEHIND, kind_of(_BEHIND), "the Range begins behind the end; Content-Range tells the size"
@@ -56,6 +59,15 @@ class FileAnswer(web.FileResponse):
         headers.popall(hdrs.IF_RANGE, None)
         return await super()._prepare_open_file(request.clone(headers=headers), fobj, st, file_encoding)
 
+    async def _sendfile(self, request: web.BaseRequest, fobj: IO[Any], offset: int, count: int) -> AbstractStreamWriter:
+        if not is_encrypted(request):
+            return await super()._sendfile(request, fobj, offset, count)
+        writer = await web.StreamResponse.prepare(self, request)
+        assert writer is not None
+        if await send_encrypted(writer, fobj, offset, count) != count:
+            raise ConnectionResetError("the file became shorter")
+        return writer
+
     async def _prepare_headers(self) -> None:
         if self.status == _BEHIND:
             self.content_type = PROBLEM
@@ -65,6 +77,40 @@ class FileAnswer(web.FileResponse):
     async def write_eof(self, data: bytes = b"") -> None:
         """End it, with why its range is refused where it is."""
         await super().write_eof(_REFUSAL if self.status == _BEHIND else data)
+
+
+def is_encrypted(request: web.BaseRequest) -> bool:
+    """Whether the kernel cannot send it files: it would send them as they are."""
+    return request.transport is not None and request.transport.get_extra_info("sslcontext") is not None
+
+
+async def send_encrypted(writer: AbstractStreamWriter, file: IO[Any], offset: int, count: int) -> int:
+    """Send so much of a file through our memory; returns how much there was.
+
+    `loop.sendfile` can do that as well, but after a pause of its reader it resumes a protocol that never paused.
+    """
+    loop, sent = asyncio.get_running_loop(), 0
+    while sent < count:
+        size = min(_CHUNK, count - sent)
+        chunk = _cached(file, size, offset + sent)
+        if chunk is None:
+            chunk = await loop.run_in_executor(None, os.pread, file.fileno(), size, offset + sent)
+        if not chunk:
+            break
+        await writer.write(chunk)
+        sent += len(chunk)
+    await writer.drain()
+    return sent
+
+
+def _cached(file: IO[Any], size: int, offset: int) -> bytes | None:
+    """What the kernel has in memory there; None where it would have to ask a disk, or may not say."""
+    room = bytearray(size)
+    try:
+        read = os.preadv(file.fileno(), [room], offset, os.RWF_NOWAIT)
+    except OSError:
+        return None
+    return bytes(room[:read]) if read else None
 
 
 def entity_tag(file: os.stat_result) -> str:

@@ -4,7 +4,7 @@ import asyncio
 import io
 import socket
 import ssl
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import ExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -40,7 +40,9 @@ class Door:
 
 
 @asynccontextmanager
-async def door(tmp_path: Path, *, head: float = 60.0, each: int = 4) -> AsyncIterator[Door]:
+async def door(
+    tmp_path: Path, *, head: float = 60.0, each: int = 4, more: Sequence[web.RouteDef] = ()
+) -> AsyncIterator[Door]:
     authority = Authority.made(tmp_path)
     file = tmp_path / "file"
     file.write_bytes(bytes(range(256)) * (LARGE // 256))
@@ -66,7 +68,7 @@ async def door(tmp_path: Path, *, head: float = 60.0, each: int = 4) -> AsyncIte
 
     application = web.Application(middlewares=[watch_heads], client_max_size=0)
     application.add_routes(
-        [web.get("/", answer), web.post("/size", size), web.get("/file", send_file), web.get("/echo", echo)]
+        [web.get("/", answer), web.post("/size", size), web.get("/file", send_file), web.get("/echo", echo), *more]
     )
     runner = web.AppRunner(application, access_log=None, keepalive_timeout=60)
     await runner.setup()
@@ -132,6 +134,25 @@ async def test_requests_bodies_files_and_web_sockets_go_through_it(tmp_path: Pat
             assert (await talk.receive_bytes()) == b"y" * 100_000
         assert made.ledger.used
     assert not made.refused.all()
+
+
+def fetched_slowly(made: Door, path: str) -> bytes:
+    """What is there, by a reader of little room."""
+    with socket.socket() as plain:
+        plain.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 8 << 10)
+        plain.connect((HERE, made.port))
+        with made.authority.client_context().wrap_socket(plain, server_hostname=HERE) as reader:
+            reader.sendall(f"GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n".encode())
+            pieces = []
+            while piece := reader.recv(1 << 10):
+                pieces.append(piece)
+            return b"".join(pieces).partition(b"\r\n\r\n")[2]
+
+
+@in_our_loop
+async def test_a_reader_that_pauses_again_and_again_gets_the_whole_file(tmp_path: Path) -> None:
+    async with door(tmp_path) as made:
+        assert await asyncio.to_thread(fetched_slowly, made, "/file") == bytes(range(256)) * (LARGE // 256)
 
 
 @in_our_loop

@@ -10,7 +10,7 @@ from aiohttp import hdrs, web
 from aiohttp.abc import AbstractStreamWriter
 
 from tinkbox.boot.http.download_watch import DownloadWatch, Listeners
-from tinkbox.door.file_answers import FileAnswer, entity_tag
+from tinkbox.door.file_answers import FileAnswer, entity_tag, is_encrypted, send_encrypted
 
 # RFC 9110 §13 and §14: what makes the answer anything but the whole file.
 _CONDITIONS: Final = (
@@ -75,7 +75,7 @@ class Delivery(FileAnswer):
         size = os.fstat(fobj.fileno()).st_size
         with DownloadWatch(request.transport, self._listeners, offset, count, size) as watch:
             try:
-                await self._send_pieces(request, watch, fobj, offset, count)
+                await self._send_pieces(request, writer, watch, fobj, offset, count)
                 await watch.until_taken()
             except OSError as error:
                 watch.broke_off(error)
@@ -84,14 +84,24 @@ class Delivery(FileAnswer):
         return writer
 
     async def _send_pieces(
-        self, request: web.BaseRequest, watch: DownloadWatch, file: IO[Any], offset: int, count: int
+        self,
+        request: web.BaseRequest,
+        writer: AbstractStreamWriter,
+        watch: DownloadWatch,
+        file: IO[Any],
+        offset: int,
+        count: int,
     ) -> None:
         sent = 0
         while sent < count:
             if request.transport is None or request.transport.is_closing():
                 raise ConnectionResetError("the machine hung up")
             piece = min(PIECE, count - sent)
-            if await _send_piece(request.transport, watch, file, offset + sent, piece) != piece:
+            if is_encrypted(request):
+                there = await send_encrypted(writer, file, offset + sent, piece)
+            else:
+                there = await _send_piece(request.transport, watch, file, offset + sent, piece)
+            if there != piece:
                 raise ConnectionResetError("the file became shorter")  # so that the machine waits for no more of it
             sent += piece
             if sent < count:
@@ -113,9 +123,8 @@ async def _send_piece(
     A connection that is lost before any of it was sent, the library takes for a file that the kernel cannot send.
     """
     loop = asyncio.get_running_loop()
-    plain = transport.get_extra_info("sslcontext") is None
     try:
-        return await loop.sendfile(transport, file, offset, size, fallback=not plain)
+        return await loop.sendfile(transport, file, offset, size, fallback=False)
     except asyncio.SendfileNotAvailableError:
         if (lost := watch.lost()) is not None:
             raise lost from None

@@ -16,6 +16,8 @@ ENROLLS = "boot: {https: enroll}\n"
 ONE = 1
 # What must not be read by whoever listens on the wire: the script's first words, and the names of what it loads.
 PLAIN = (b"#!ipxe", b"GET /boot/osie/", b"/script.ipxe?", b"etc/tinkbox/worker.json")
+# Nor at its first boot, which comes by HTTP: what its worker and its engine say.
+OF_WORKERS = (b" /worker/session", b" /worker/next", b" /worker/attempts", b" /worker/services", b" /v2/", b"Bearer ")
 
 
 @contextmanager
@@ -43,14 +45,15 @@ def listened(lab: Lab, pcap: Path) -> Iterator[None]:
         process.wait()
 
 
-def enrolled(lab: Lab, firmware: Firmware) -> Machine:
-    """A machine whose worker enrolled it, and ended a workflow; it is off."""
+def enrolled(lab: Lab, firmware: Firmware, pcap: Path) -> Machine:
+    """A machine whose worker enrolled it, and ended a workflow; it is off.  `pcap` has what went over the wire."""
     lab.push(ONE)
     workflow = lab.workflow(ONE, shell("install", "true"))
     machine = lab.machine(ONE, firmware, memory=3072)
-    machine.power_on()
-    until(lambda: Stage.ENROLLED in lab.stages(ONE), "the firmware to be enrolled", 3 * PATIENCE)
-    lab.ended(workflow)
+    with listened(lab, pcap):
+        machine.power_on()
+        until(lambda: Stage.ENROLLED in lab.stages(ONE), "the firmware to be enrolled", 3 * PATIENCE)
+        lab.ended(workflow)
     machine.power_off()
     return machine
 
@@ -70,7 +73,10 @@ def remedies(lab: Lab) -> list[str]:
 @pytest.mark.parametrize("firmware", ["uefi", "uefi-http"])
 def test_the_second_boot_is_by_https_and_another_authority_is_not_believed(firmware: Firmware, tmp_path: Path) -> None:
     with laboratory(configured=ENROLLS) as lab:
-        machine = enrolled(lab, firmware)
+        machine = enrolled(lab, firmware, tmp_path / "first.pcap")
+        wire = (tmp_path / "first.pcap").read_bytes()
+        assert b"#!ipxe" in wire, "the first script is plain"
+        assert [each for each in OF_WORKERS if each in wire] == []
         assert lab.appliance.hardware(mac(ONE))["https"]["tls"] == "enrolled"
 
         lab.workflow(ONE, shell("again", "true"))

@@ -34,6 +34,7 @@ from tinkbox.appliance import BOOT_KEY, REGISTRY, STORE, Appliance, Part, examin
 from tinkbox.boot.http.loaders import load_loaders
 from tinkbox.boot.network.neighbours import most_neighbours
 from tinkbox.certificates import Certificates
+from tinkbox.certificates.unreadable_names import unreadable_names_untold
 from tinkbox.data_folder import (
     broken_osie,
     missing_registry,
@@ -197,7 +198,7 @@ async def serve(settings: Settings, say: Say) -> None:
     give_back_freed_memory()
     sys.setswitchinterval(SWITCH_SECONDS)
     group = _operators(settings)
-    with _only_one(settings.data, group) as mark, bound(settings, group) as sockets:
+    with _only_one(settings.data, group) as mark, bound(settings, group) as sockets, unreadable_names_untold():
         _refuse_small_disk(settings)
         refuse_other_file_systems(settings.data / REGISTRY)
         settings = _with_real_folders(settings)

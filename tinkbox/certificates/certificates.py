@@ -12,6 +12,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Final, NoReturn
 
+from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding
 
 from tinkbox.certificates.contexts import server_context
@@ -49,8 +50,9 @@ class Certificates:
         self._clock = clock
         self._own: OwnCertificate | None = None
         self._not_renewed = self._own_problem = ""
-        self._context = server_context()
+        self._context = self._shown = server_context()
         self._context.sni_callback = self._choose
+        self._loaded: x509.Certificate | None = None  # by which what is shown is told from what the files hold
         self.authority_pem = authority.certificate.public_bytes(Encoding.PEM).decode()
         self.fingerprint = fingerprint(authority.certificate.public_bytes(Encoding.DER))
 
@@ -83,8 +85,8 @@ class Certificates:
         made._own = read
         leaf = files.leaf()
         if leaf is None or is_due(leaf.certificate, authority, wanted, now):
-            made._renew(now)
-        made._load()
+            leaf = made._renew(now)
+        made._load(leaf, made._context)
         return made
 
     @staticmethod
@@ -113,39 +115,57 @@ class Certificates:
 
     async def look(self) -> None:
         """Do once what `run` does again and again."""
-        now = self._clock()
-        leaf = await asyncio.to_thread(self._files.leaf)
+        self._not_renewed = await self._tried(
+            self._renew_in_time, "the box's certificate was not renewed", self._not_renewed
+        )
+        self._own_problem = await self._tried(
+            self._read_own_again, "the operator's certificate was not read again", self._own_problem
+        )
+
+    async def _tried(self, step: Callable[[], None], failed: str, before: str) -> str:
+        """Why a step did not work, which was `before` why; empty: it did.
+
+        Whatever the operator's files, the disk and the descriptors do to it, the next look tries again: what is shown stays good.
+        """
         try:
-            if leaf is None or is_due(leaf.certificate, self._authority, self._names, now):
-                await asyncio.to_thread(self._renew, now)
-                self._load()
-                _log.info("made a new certificate for %s", ", ".join(self._names))
-            self._not_renewed = ""
+            await asyncio.to_thread(step)
         except Unavailable as error:
-            self._not_renewed = self._told(self._not_renewed, f"the box's certificate was not renewed: {error}")
-        await asyncio.to_thread(self._read_own_again)
+            return self._told(before, f"{failed}: {error}. Until then the one of before is shown")
+        except Exception as error:
+            problem = f"{failed}: {type(error).__name__}: {error}. Until then the one of before is shown"
+            if problem != before:
+                _log.exception("%s", problem)
+            return problem
+        return ""
 
-    def _renew(self, now: datetime) -> None:
+    def _renew_in_time(self) -> None:
+        now, leaf = self._clock(), self._files.leaf()
+        if leaf is None or is_due(leaf.certificate, self._authority, self._names, now):
+            leaf = self._renew(now)
+            _log.info("made a new certificate for %s", ", ".join(self._names))
+        if leaf.certificate != self._loaded:
+            self._load(leaf, server_context())
+
+    def _renew(self, now: datetime) -> Leaf:
         key = new_key()
-        certificate = signed(self._authority, key.public_key(), self._names, now)
-        self._files.keep_leaf(Leaf(key, certificate, self._authority.certificate))
+        leaf = Leaf(key, signed(self._authority, key.public_key(), self._names, now), self._authority.certificate)
+        self._files.keep_leaf(leaf)
+        return leaf
 
-    def _load(self) -> None:
+    def _load(self, leaf: Leaf, context: ssl.SSLContext) -> None:
+        """Show what the file holds; loading into the context that is shown now could end with half of it."""
         try:
-            self._context.load_cert_chain(self._files.server)
+            context.load_cert_chain(self._files.server)
         except (ssl.SSLError, OSError) as error:
             raise Unavailable(f"cannot use {self._files.server}: {error}: delete it, and it is made anew") from None
+        self._shown, self._loaded = context, leaf.certificate
 
     def _read_own_again(self) -> None:
         if self._own_files is None:
             return
-        try:
-            if self._own is None or change_of(*self._own_files) != self._own.change:
-                self._own = read_own(*self._own_files)
-                _log.info("read %s again: it ends on %s", self._own.path, self._own.ends.date())
-            self._own_problem = ""
-        except Unavailable as error:
-            self._own_problem = self._told(self._own_problem, f"{error}. Until then the one of before is shown")
+        if self._own is None or change_of(*self._own_files) != self._own.change:
+            self._own = read_own(*self._own_files)
+            _log.info("read %s again: it ends on %s", self._own.path, self._own.ends.date())
 
     def _told(self, before: str, problem: str) -> str:
         """Log a problem once."""
@@ -160,7 +180,8 @@ class Certificates:
         return f"the box's authority ends on {ends:%Y-%m-%d}, and all that trusts it with it: see docs/operating.md"
 
     def _choose(self, connection: ssl.SSLObject | ssl.SSLSocket, host: str | None, _: ssl.SSLContext) -> None:
-        """Show the operator's certificate to who asks by a name of it (RFC 6066 §3: an address is no name)."""
+        """Show the operator's certificate to who asks by a name of it, and to all others the box's newest."""
         own = self._own
-        if host and own is not None and own.is_for(host):
-            connection.context = own.context
+        chosen = own.context if host and own is not None and own.is_for(host) else self._shown
+        if chosen is not self._context:
+            connection.context = chosen

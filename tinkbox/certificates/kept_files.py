@@ -103,12 +103,12 @@ class KeptFiles:
         try:
             key = load_pem_private_key(written, None)
             certificate, authority = x509.load_pem_x509_certificates(written)
+            public = encoded_key(certificate.public_key())
         except (ValueError, TypeError, UnsupportedAlgorithm):
             return None
-        if not isinstance(key, rsa.RSAPrivateKey):
+        if not isinstance(key, rsa.RSAPrivateKey) or encoded_key(key.public_key()) != public:
             return None
-        same = encoded_key(certificate.public_key()) == encoded_key(key.public_key())
-        return Leaf(key, certificate, authority) if same else None
+        return Leaf(key, certificate, authority)
 
     def keep_leaf(self, leaf: Leaf) -> None:
         """Key and certificates are one file, so that no power cut leaves halves of two."""

@@ -1,15 +1,18 @@
 """The certificates that the doors show, over their whole life."""
 
+import errno
 import os
+import resource
 import ssl
 import stat
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 from cryptography import x509
-from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.asymmetric import dsa, ec
 from cryptography.hazmat.primitives.serialization import (
     BestAvailableEncryption,
     Encoding,
@@ -25,6 +28,30 @@ from tinkbox.model.errors import Unavailable
 NOW = datetime(2026, 11, 30, 12, tzinfo=UTC)
 NAMES = ["provisioner", "172.30.0.1", "127.0.0.1"]
 Open = Callable[..., Certificates]
+
+
+class Theirs:
+    """An authority of the operator's firm, and files that it gives out."""
+
+    def __init__(self, folder: Path) -> None:
+        self.authority = self_signed(new_key(), "firm", NOW)
+        self.pem = self.authority.certificate.public_bytes(Encoding.PEM).decode()
+        self.files = folder / "fullchain.pem", folder / "privkey.pem"
+
+    def give(self, names: list[str], moment: datetime = NOW) -> tuple[Path, Path]:
+        key = new_key()
+        leaf = signed(self.authority, key.public_key(), names, moment)
+        chain = leaf.public_bytes(Encoding.PEM) + self.pem.encode()
+        for path, content in zip(self.files, (chain, pem(key)), strict=True):
+            fresh = path.with_suffix(".fresh")
+            fresh.write_bytes(content)
+            fresh.replace(path)
+        return self.files
+
+
+@pytest.fixture
+def theirs(tmp_path: Path) -> Theirs:
+    return Theirs(tmp_path)
 
 
 class Clock:
@@ -131,6 +158,59 @@ async def test_box_that_cannot_write_goes_on_and_says_so(opened: Open, clock: Cl
     assert certificates.problems == []
 
 
+async def test_box_without_descriptors_goes_on_and_says_so(opened: Open, theirs: Theirs, clock: Clock) -> None:
+    certificates = opened(own=theirs.give(["box.example.org"]))
+    theirs.give(["box.example.org"])
+    clock.now += timedelta(days=300)
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (0, hard))
+    try:
+        await certificates.look()
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    assert [each for each in certificates.problems if "Too many open files" in each] == certificates.problems
+    await certificates.look()
+    assert certificates.problems == []
+
+
+async def test_defect_in_a_look_does_not_end_the_box(
+    opened: Open, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    certificates = opened()
+    before = shown(certificates, "127.0.0.1")
+    clock.now += timedelta(days=300)
+
+    def no_room() -> NoReturn:
+        raise MemoryError
+
+    with monkeypatch.context() as patch:
+        patch.setattr("tinkbox.certificates.certificates.new_key", no_room)
+        await certificates.look()
+    assert shown(certificates, "127.0.0.1") == before
+    assert "was not renewed: MemoryError" in certificates.problems[0]
+    await certificates.look()
+    assert certificates.problems == []
+
+
+async def test_renewed_certificate_that_could_not_be_loaded_is_loaded_by_the_next_look(
+    opened: Open, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    certificates = opened()
+    before = shown(certificates, "127.0.0.1")
+    clock.now += timedelta(days=300)
+
+    def no_descriptors() -> NoReturn:
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("tinkbox.certificates.certificates.server_context", no_descriptors)
+        await certificates.look()
+    assert shown(certificates, "127.0.0.1") == before
+    await certificates.look()
+    assert shown(certificates, "127.0.0.1").not_valid_after_utc == clock.now + timedelta(days=397)
+    assert certificates.problems == []
+
+
 @pytest.mark.parametrize("damage", [b"", b"nothing", None])
 def test_lost_certificate_is_made_anew(opened: Open, tmp_path: Path, damage: bytes | None) -> None:
     first = opened()
@@ -223,30 +303,6 @@ def test_authority_that_ends_is_told_a_year_before(opened: Open, clock: Clock) -
     opened()
     clock.now += timedelta(days=19 * 365 + 30)
     assert "authority ends on 2046" in opened().problems[0]
-
-
-class Theirs:
-    """An authority of the operator's firm, and files that it gives out."""
-
-    def __init__(self, folder: Path) -> None:
-        self.authority = self_signed(new_key(), "firm", NOW)
-        self.pem = self.authority.certificate.public_bytes(Encoding.PEM).decode()
-        self.files = folder / "fullchain.pem", folder / "privkey.pem"
-
-    def give(self, names: list[str], moment: datetime = NOW) -> tuple[Path, Path]:
-        key = new_key()
-        leaf = signed(self.authority, key.public_key(), names, moment)
-        chain = leaf.public_bytes(Encoding.PEM) + self.pem.encode()
-        for path, content in zip(self.files, (chain, pem(key)), strict=True):
-            fresh = path.with_suffix(".fresh")
-            fresh.write_bytes(content)
-            fresh.replace(path)
-        return self.files
-
-
-@pytest.fixture
-def theirs(tmp_path: Path) -> Theirs:
-    return Theirs(tmp_path)
 
 
 def test_operators_certificate_is_for_who_asks_by_its_name(opened: Open, theirs: Theirs) -> None:

@@ -130,9 +130,12 @@ def names_of(certificate: x509.Certificate) -> frozenset[str]:
 
 
 def covers(names: frozenset[str], host: str) -> bool:
-    """Whether a certificate with these names is for a host; a `*` stands for its first label (RFC 6125 §6.4.3)."""
+    """Whether a certificate with these names is for a host; a `*` stands for its first label (RFC 6125 §6.4.3).
+
+    It is for no address, for an address is no host's name (RFC 6066 §3), and yet iPXE asks by one.
+    """
     name = host.lower().removesuffix(".")
-    return name in names or f"*.{name.partition('.')[2]}" in names
+    return not _is_address(name) and (name in names or f"*.{name.partition('.')[2]}" in names)
 
 
 def encoded_key(key: CertificatePublicKeyTypes) -> bytes:
@@ -147,6 +150,14 @@ def _written(name: str) -> str:
     except ValueError:
         plain = name.lower().removesuffix(".")
         return plain if _HOST_NAME.fullmatch(plain) else ""
+
+
+def _is_address(name: str) -> bool:
+    try:
+        ip_address(name.removeprefix("[").removesuffix("]"))
+    except ValueError:
+        return False
+    return True
 
 
 def _general_name(name: str) -> x509.GeneralName:

@@ -20,7 +20,7 @@ from cryptography.hazmat.primitives.serialization import (
     PrivateFormat,
 )
 
-from tests.handshakes import client_trusting, shake_hands
+from tests.handshakes import certificate_shown, client_trusting, shake_hands
 from tinkbox.certificates import Certificates
 from tinkbox.certificates.issuing import new_key, self_signed, signed
 from tinkbox.model.errors import Unavailable
@@ -311,6 +311,18 @@ def test_operators_certificate_is_for_who_asks_by_its_name(opened: Open, theirs:
     shown(certificates, "172.30.0.1")
     with pytest.raises(ssl.SSLCertVerificationError):
         shown(certificates, "172.30.0.1", theirs.pem)
+
+
+def test_machine_that_asks_by_address_gets_the_boxs_certificate_whatever_the_operators_is_for(
+    opened: Open, theirs: Theirs
+) -> None:
+    """iPXE sends an address as the name that it asks for, and trusts the box's authority alone."""
+    certificates = opened(own=theirs.give(["box.example.org", "172.30.0.1", "fd00::1"]))
+    context = certificates.server_context()
+    boxs = certificate_shown(context, None)
+    assert certificate_shown(context, b"box.example.org") != boxs
+    for address in (b"172.30.0.1", b"fd00::1"):
+        assert certificate_shown(context, address) == boxs
 
 
 async def test_operators_certificate_is_read_again_when_it_was_renewed(

@@ -113,6 +113,17 @@ def is_signed_by(certificate: x509.Certificate, issuer: x509.Certificate) -> boo
     return True
 
 
+def may_sign(certificate: x509.Certificate) -> bool:
+    """Whether a certificate is an authority's (RFC 5280 §4.2.1.9, §4.2.1.3); raises ValueError for extensions that nobody can read."""
+    extensions = certificate.extensions
+    try:
+        is_authority = extensions.get_extension_for_class(x509.BasicConstraints).value.ca
+        usage = extensions.get_extension_for_class(x509.KeyUsage).value
+    except x509.ExtensionNotFound:
+        return False
+    return is_authority and usage.key_cert_sign
+
+
 def usable(names: Sequence[str]) -> list[str]:
     """Of names and addresses those that a certificate can have, each once; a name may begin with `*.`."""
     written = (_written(each.strip()) for each in names)

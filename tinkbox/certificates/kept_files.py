@@ -22,7 +22,7 @@ from cryptography.hazmat.primitives.serialization import (
     load_pem_private_key,
 )
 
-from tinkbox.certificates.issuing import BITS, Authority, encoded_key, new_key, self_signed
+from tinkbox.certificates.issuing import BITS, Authority, encoded_key, may_sign, new_key, self_signed
 from tinkbox.folder_sync import sync_folder
 from tinkbox.model.errors import Unavailable
 
@@ -75,9 +75,15 @@ class KeptFiles:
                 certificate = x509.load_pem_x509_certificate(written)
             except ValueError:
                 raise Unavailable(f"{self._certificate} holds no certificate: {self._remedy()}") from None
-        found = certificate.public_key()
-        if encoded_key(found) != encoded_key(key.public_key()):
+        try:
+            is_its_key = encoded_key(certificate.public_key()) == encoded_key(key.public_key())
+            signs = may_sign(certificate)
+        except (ValueError, UnsupportedAlgorithm):
+            raise Unavailable(f"{self._certificate} holds no certificate: {self._remedy()}") from None
+        if not is_its_key:
             raise Unavailable(f"{self._key} is not the key of the authority in {self._certificate}: {self._remedy()}")
+        if not signs:
+            raise Unavailable(f"{self._certificate} is no certificate of an authority: {self._remedy()}")
         return Authority(key, certificate)
 
     def make_authority(self, name: str, now: datetime) -> Authority:

@@ -9,6 +9,7 @@ from typing import Final
 
 from cryptography import x509
 from cryptography.exceptions import UnsupportedAlgorithm
+from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat, load_pem_private_key
 
 from tinkbox.certificates.contexts import server_context
@@ -51,7 +52,7 @@ def read_own(certificate: Path, key: Path) -> OwnCertificate:
     change = change_of(certificate, key)
     chain = _chain(certificate)
     public = _public_key_of(key)
-    matching = [at for at, each in enumerate(chain) if encoded_key(each.public_key()) == public]
+    matching = [at for at, each in enumerate(chain) if _encoded_key_of(each, certificate) == public]
     if not matching:
         raise Unavailable(
             f"tls.key: {key} is not the key of the certificate in {certificate}: name the two that were made together"
@@ -112,6 +113,15 @@ def _chain(path: Path) -> list[x509.Certificate]:
         ) from None
 
 
+def _encoded_key_of(certificate: x509.Certificate, path: Path) -> bytes:
+    try:
+        return encoded_key(certificate.public_key())
+    except (ValueError, UnsupportedAlgorithm) as error:
+        raise Unavailable(
+            f"tls.certificate: {path} has a certificate with a key that cannot be read ({error}): have another one made"
+        ) from None
+
+
 def _public_key_of(path: Path) -> bytes:
     try:
         key = load_pem_private_key(_read(path, "tls.key"), None)
@@ -122,4 +132,9 @@ def _public_key_of(path: Path) -> bytes:
         ) from None
     except (ValueError, UnsupportedAlgorithm):
         raise Unavailable(f"tls.key: {path} holds no private key in PEM: name the file with the key") from None
+    if not isinstance(key, rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey | ed25519.Ed25519PrivateKey):
+        raise Unavailable(
+            f"tls.key: {path} is no key of RSA, an elliptic curve or Ed25519, and browsers take no other: have a certificate "
+            "made for another key"
+        )
     return key.public_key().public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)

@@ -259,6 +259,16 @@ def test_lost_authority_is_refused_with_the_way_out(opened: Open, tmp_path: Path
     assert not (tmp_path / "tls/authority.key").exists()
 
 
+def test_certificate_that_is_no_authoritys_is_refused_with_the_way_out(opened: Open, tmp_path: Path) -> None:
+    authority = self_signed(new_key(), "box", NOW)
+    no_authority = signed(authority, authority.key.public_key(), NAMES, NOW)
+    _folder(tmp_path / "tls")
+    (tmp_path / "tls/authority.key").write_bytes(pem(authority.key))
+    (tmp_path / "tls/authority.pem").write_bytes(no_authority.public_bytes(Encoding.PEM))
+    with pytest.raises(Unavailable, match=r"is no certificate of an authority.*put it back from a backup"):
+        opened()
+
+
 @pytest.mark.parametrize("name", ["authority.key", "authority.pem"])
 @pytest.mark.parametrize("damage", [b"", b"-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n", b"\xff\0"])
 def test_damaged_authority_is_refused_with_the_way_out(opened: Open, tmp_path: Path, name: str, damage: bytes) -> None:
@@ -392,6 +402,16 @@ def test_certificate_that_cannot_be_shown_is_refused_with_its_setting(
             path.write_bytes(contents[name])
     with pytest.raises(Unavailable, match=f"tls\\.(certificate|key): .*{told}"):
         opened(own=theirs.files)
+
+
+def test_operators_key_is_of_a_kind_that_browsers_take(opened: Open, theirs: Theirs) -> None:
+    certificate, key = theirs.give(["box.example.org"])
+    old = dsa.generate_private_key(1024)
+    leaf = signed(theirs.authority, old.public_key(), ["box.example.org"], NOW)  # type: ignore[arg-type]
+    certificate.write_bytes(leaf.public_bytes(Encoding.PEM))
+    key.write_bytes(pem(old))
+    with pytest.raises(Unavailable, match=r"tls\.key: .* is no key of RSA, an elliptic curve or Ed25519"):
+        opened(own=(certificate, key))
 
 
 def test_operators_key_may_be_of_an_elliptic_curve(opened: Open, theirs: Theirs) -> None:

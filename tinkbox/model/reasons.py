@@ -120,6 +120,15 @@ class Reason(StrEnum):
         "the key of the appliance's secrets is missing, or is not the one by which they were kept; nothing was begun",
         "put the key back that the message names, then `tinkbox workflow retry WORKFLOW`",
     )
+    NOT_ENCRYPTED = (
+        "NotEncrypted",
+        Giver.APPLIANCE,
+        "it asks for secrets, and the machine's worker asks in plain HTTP, which everybody on the wire can read; nothing was handed out",
+        (
+            "let `node.https_port` be no 0, build the OSIE of this version (`tinkbox osie build`), boot the machine again, and "
+            "`tinkbox workflow retry WORKFLOW`. A worker that you start by hand needs a new credential (`tinkbox hardware credential MAC`)"
+        ),
+    )
     HISTORY_LOST = (
         "HistoryLost",
         Giver.APPLIANCE,
@@ -558,6 +567,7 @@ _BEFORE_IT_RAN: Final = frozenset(
         Reason.WORKER_OUTDATED,
         Reason.SECRET_MISSING,
         Reason.SECRET_UNREADABLE,
+        Reason.NOT_ENCRYPTED,
         Reason.IMAGE_NOT_FOUND,
         Reason.IMAGE_NOT_ALLOWED,
         Reason.IMAGE_CORRUPT,

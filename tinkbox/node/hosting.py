@@ -8,7 +8,7 @@ from aiohttp import web
 from tinkbox.door.bodies import body_of
 from tinkbox.engine.services.services import Services
 from tinkbox.node.handed_in import HandedIn
-from tinkbox.node.polls import Authenticate, answered, awaited, nothing_yet, offset_of, worker_of
+from tinkbox.node.polls import Authenticate, answered, awaited, is_private, nothing_yet, offset_of, worker_of
 from tinkbox.wire.ephemeral_limits import MAX_ARCHIVE_BYTES
 from tinkbox.wire.messages.hosting import decode_observed, encode
 from tinkbox.wire.messages.worker import MAX_OUTPUT_CHUNK
@@ -56,7 +56,7 @@ class _ServicesDoor:
 
     async def wanted(self, request: web.Request) -> web.Response:
         host = self._host(request)
-        ask = partial(self._services.wanted, host, request.query.get("seen", ""))
+        ask = partial(self._services.wanted, host, request.query.get("seen", ""), private=is_private(request))
         found = await awaited(request, ask, partial(self._services.wait, host), self._poll_seconds)
         return nothing_yet() if found is None else answered(encode(found))
 

@@ -35,6 +35,11 @@ def bearer_of(request: web.Request) -> str:
     return token.strip()
 
 
+def is_private(request: web.Request) -> bool:
+    """Whether nobody but who asks can read the answer: it is encrypted, or never leaves this host."""
+    return request.secure or (request.remote or "").startswith("127.")
+
+
 def offset_of(request: web.Request) -> int:
     """The place of the first byte of the output that comes; raises Invalid."""
     offset = request.query.get("offset", "")

@@ -21,6 +21,7 @@ from tinkbox.node.polls import (
     Authenticate,
     answered,
     awaited,
+    is_private,
     nothing_yet,
     offset_of,
     worker_of,
@@ -123,7 +124,7 @@ class _WorkerDoor:
     async def next(self, request: web.Request) -> web.Response:
         worker = self._worker(request)
         hello = decode_hello(await body_of(request, MAX_MESSAGE_BODY))
-        offer = await self._attempts.offer(worker, hello)
+        offer = await self._attempts.offer(worker, hello, private=is_private(request))
         if offer is None and not hello.finishing:
             # Once it waits, its machine may be switched off and nobody hears of it: it gets nothing before it asks again.
             due, wait = partial(self._attempts.is_due, worker, hello), partial(self._attempts.wait, worker)
@@ -184,7 +185,8 @@ class _WorkerDoor:
     async def report(self, request: web.Request) -> web.Response:
         worker = self._worker(request)
         report = decode_report(await body_of(request, MAX_MESSAGE_BODY))
-        offer = await self._attempts.report(worker, request.match_info["token"], report)
+        token, private = request.match_info["token"], is_private(request)
+        offer = await self._attempts.report(worker, token, report, private=private)
         self._worker(request)  # as above
         return answered("{}" if offer is None else encode(offer))
 

@@ -194,7 +194,7 @@ class Appliance(Engine):
         if boots and boot_id not in boots:
             await self.session(worker, boot_id)
         boots.append(boot_id)
-        return await self.attempts.offer(worker, Hello(boot_id=boot_id, secrets=True))
+        return await self.attempts.offer(worker, Hello(boot_id=boot_id, secrets=True), private=True)
 
     async def leave(self, worker: str, offer: Offer, boot_id: str = "boot-1") -> None:
         await self.attempts.leave(worker, offer.attempt, Leaving(workflow_id=offer.workflow_id, boot_id=boot_id))

@@ -25,6 +25,7 @@ class FakeServices:
 
     refusal: Refusal | None = None
     now: Wanted = WANTED
+    private: bool | None = None
     told: list[tuple[object, ...]] = field(default_factory=list)
     changed: asyncio.Event = field(default_factory=asyncio.Event)
     waits: asyncio.Event = field(default_factory=asyncio.Event)
@@ -34,8 +35,9 @@ class FakeServices:
             raise self.refusal
         self.told.append(words)
 
-    async def wanted(self, host: str, seen: str) -> Wanted | None:
+    async def wanted(self, host: str, seen: str, *, private: bool) -> Wanted | None:
         self._tell("wanted", host, seen)
+        self.private = private
         return None if seen == self.now.mark else self.now
 
     async def wait(self, host: str, timeout: float) -> None:

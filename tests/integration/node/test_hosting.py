@@ -3,7 +3,7 @@
 import asyncio
 import io
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 
 import pytest
 from aiohttp import web
@@ -59,6 +59,27 @@ async def test_without_a_credential_nothing_is_told_and_nothing_believed(
     for headers in ({}, {"Authorization": "Bearer wrong"}):
         assert (await door.request(method, path, data=observed("b"), headers=headers)).status == 401
     assert services.told == []
+
+
+@pytest.mark.parametrize(
+    ("remote", "scheme", "private"),
+    [("172.30.0.35", "http", False), ("172.30.0.35", "https", True), ("127.0.0.1", "http", True)],
+)
+async def test_the_engine_is_told_whether_others_can_read_what_a_host_is_given(
+    box: Appliance, services: FakeServices, remote: str, scheme: str, private: bool
+) -> None:
+    @web.middleware
+    async def moved(
+        request: web.Request, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]
+    ) -> web.StreamResponse:
+        return await handler(request.clone(remote=remote, scheme=scheme))
+
+    app = web.Application(middlewares=[refusals_become_problems, moved], client_max_size=0)
+    machine, headers = await bearer(box)
+    app.add_routes(routes(services, lambda *_: machine, box.machines.progress.contact, HandedIn(lambda: 0.0)))
+    async with TestClient(TestServer(app)) as client:
+        assert (await client.get("/worker/services?seen=old", headers=headers)).status == 200
+    assert services.private is private
 
 
 async def test_a_host_is_told_what_is_wanted_of_the_machine_that_its_credential_proves(

@@ -10,7 +10,7 @@ from aiohttp.test_utils import TestClient, TestServer
 
 from tinkbox.door.problems import refusals_become_problems
 from tinkbox.model.errors import Denied
-from tinkbox.node.polls import LOOK_EVERY, awaited, nothing_yet, offset_of, worker_of
+from tinkbox.node.polls import LOOK_EVERY, awaited, is_private, nothing_yet, offset_of, worker_of
 
 Client = TestClient[web.Request, web.Application]
 
@@ -43,6 +43,21 @@ async def test_who_asks_is_told_by_a_bearer_token_alone(header: str | None, stat
         answer = await client.get("/", headers={} if header is None else {"Authorization": header})
         assert answer.status == status
         assert status != 200 or await answer.text() == "m1"
+
+
+@pytest.mark.parametrize(
+    ("scheme", "remote", "private"),
+    [("http", "172.30.0.35", False), ("https", "172.30.0.35", True), ("http", "127.0.0.1", True), ("http", "", False)],
+)
+async def test_an_answer_is_private_where_it_is_encrypted_or_stays_on_this_host(
+    scheme: str, remote: str, private: bool
+) -> None:
+    async def handler(request: web.Request) -> web.Response:
+        return web.Response(text=str(is_private(request.clone(scheme=scheme, remote=remote))))
+
+    async with door(handler) as client:
+        answer = await client.get("/", headers={"X-Forwarded-Proto": "https", "Forwarded": "for=127.0.0.1;proto=https"})
+        assert await answer.text() == str(private)
 
 
 @pytest.mark.parametrize(

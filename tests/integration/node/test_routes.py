@@ -3,7 +3,8 @@
 import asyncio
 import io
 import json
-from collections.abc import AsyncIterator
+from base64 import b64encode
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import timedelta
@@ -21,6 +22,7 @@ from tinkbox.model.actions.progress import Told as ToldProgress
 from tinkbox.model.boot import Stage
 from tinkbox.model.breakpoint import Armed, Kind, Verb, Verdict
 from tinkbox.model.disks.disks import Content, Disk, Refused
+from tinkbox.model.reasons import Reason
 from tinkbox.model.sightings import Fact
 from tinkbox.model.workflow import Outcome, State
 from tinkbox.node.handed_in import HandedIn
@@ -44,6 +46,7 @@ from tinkbox.wire.messages.worker import (
     encode,
 )
 
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 HELLO = encode(Hello(boot_id="boot-1"))
 WIPE = """\
 version: "0.1"
@@ -51,6 +54,15 @@ name: wipe
 tasks:
   - {name: install, worker: "{{.device_1}}", actions: [{name: write, image: x, wipes: [/dev/sda]}]}
 """
+ASKS = """\
+version: "0.1"
+name: asks
+tasks:
+  - name: install
+    worker: "{{.device_1}}"
+    actions: [FIRST{name: ask, image: x, environment: {DB: {{ secret "db" }}}}]
+"""
+ABLE = Hello(boot_id="boot-1", secrets=True)
 Client = TestClient[web.Request, web.Application]
 
 
@@ -109,6 +121,44 @@ def asked(offer: Offer, verb: Verb) -> str:
 
 def report(offer: Offer, state: State = State.SUCCESS) -> str:
     return encode(Report(workflow_id=offer.workflow_id, boot_id="boot-1", outcome=Outcome(state=state)))
+
+
+def as_if(remote: str, scheme: str) -> Callable[[web.Request, Handler], Awaitable[web.StreamResponse]]:
+    """A middleware for which every request comes from another host, and by this scheme."""
+
+    @web.middleware
+    async def moved(request: web.Request, handler: Handler) -> web.StreamResponse:
+        return await handler(request.clone(remote=remote, scheme=scheme))
+
+    return moved
+
+
+@pytest.mark.parametrize(("scheme", "handed_out"), [("http", False), ("https", True)])
+@pytest.mark.parametrize("way", ["next", "report"])
+async def test_a_secret_is_handed_out_over_tls_alone(
+    box: Appliance, told: Told, scheme: str, handed_out: bool, way: str
+) -> None:
+    app = web.Application(middlewares=[refusals_become_problems, as_if("172.30.0.35", scheme)], client_max_size=0)
+
+    def here(secret: str, instance: str, _: str) -> str:
+        return box.machines.authenticate(secret, instance, "127.0.0.1")
+
+    door = (box.attempts, box.breakpoints, box.lost_histories, here, box.clock, told)
+    app.add_routes(routes(*door, HandedIn(lambda: 0.0), poll_seconds=0.2))
+    await box.secrets.set("db", b"correct-horse", "ann")
+    headers = await bearer(box)
+    first = "" if way == "next" else "{name: first, image: x}, "
+    workflow = await box.workflow(ASKS.replace("FIRST", first))
+    async with TestClient(TestServer(app)) as client:
+        answer = await client.post("/worker/next", data=encode(ABLE), headers=headers)
+        if way == "report":
+            offer = decode_offer(await answer.read())
+            done = Report(workflow_id=workflow, boot_id="boot-1", outcome=Outcome(state=State.SUCCESS), next=ABLE)
+            answer = await client.post(f"/worker/attempts/{offer.attempt}/report", data=encode(done), headers=headers)
+        said = await answer.read()
+    assert (b64encode(b"correct-horse") in said) is handed_out
+    outcome = (await box.workflows.get(workflow)).actions[-1].outcome
+    assert (outcome.reason if outcome else "") == ("" if handed_out else Reason.NOT_ENCRYPTED)
 
 
 async def test_the_clock_is_told_to_everybody(box: Appliance, door: Client) -> None:

@@ -68,7 +68,7 @@ class FakeAttempts:
             raise self.refusal
         self.told.append(words)
 
-    async def offer(self, worker: str, hello: Hello) -> Offer | None:
+    async def offer(self, worker: str, hello: Hello, *, private: bool) -> Offer | None:
         self._tell("offer", worker, hello)
         return self.offered
 
@@ -84,7 +84,7 @@ class FakeAttempts:
     def must_show(self, worker: str) -> bool:
         return False
 
-    async def report(self, worker: str, token: str, report: Report) -> Offer | None:
+    async def report(self, worker: str, token: str, report: Report, *, private: bool) -> Offer | None:
         self._tell("report", worker, token, report)
         return self.offered if report.next else None
 
@@ -381,7 +381,7 @@ async def test_an_appliance_that_is_away_is_unavailable() -> None:
 
 async def test_an_appliance_that_never_answers_is_unavailable(monkeypatch: pytest.MonkeyPatch) -> None:
     class Silent(FakeAttempts):
-        async def offer(self, worker: str, hello: Hello) -> Offer | None:
+        async def offer(self, worker: str, hello: Hello, *, private: bool) -> Offer | None:
             await asyncio.Event().wait()
             return None
 

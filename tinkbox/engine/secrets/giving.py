@@ -57,15 +57,29 @@ class Giving:
             )
 
     def give(
-        self, tables: Tables, holder: str, workflow_id: str, texts: Iterable[str], uses: Sequence[SecretUse]
+        self,
+        tables: Tables,
+        holder: str,
+        workflow_id: str,
+        texts: Iterable[str],
+        uses: Sequence[SecretUse],
+        *,
+        private: bool,
     ) -> Mapping[str, bytes]:
         """The values by what asks for them: a mark in these texts, or the name of a use.
 
-        Whoever was given some keeps them, whatever became of the secrets since.  Raises NotGiven.
+        Whoever was given some keeps them, whatever became of the secrets since.  Raises NotGiven, also where others than who
+        asks could read the answer: it is not `private`.
         """
         marks = {each.text: each for each in marks_in(texts)}
         if not marks and not uses:
             return NOTHING
+        if not private:
+            raise NotGiven(
+                Reason.NOT_ENCRYPTED,
+                "it asks for secrets, and the machine's worker asks in plain HTTP, which everybody on the wire can read: nothing "
+                "was handed out",
+            )
         key = self.marks_key(workflow_id)
         true = [each for each in marks.values() if is_true(key, each)]
         names = sorted({each.name for each in true} | {each.name for each in uses})

@@ -128,14 +128,16 @@ class Services:
             if before.get(host) != self._runs.get(host):
                 self._wakeups.wake(host_wakeup(host))
 
-    async def wanted(self, host: str, seen: str) -> Wanted | None:
+    async def wanted(self, host: str, seen: str, *, private: bool = False) -> Wanted | None:
         """Everything that a host is to have; None when that has the mark `seen`.  Does not wait.
 
-        From when a host is told of a run for the first time its `timeout` counts.
+        From when a host is told of a run for the first time its `timeout` counts.  A run that asks for secrets fails where the
+        answer is not `private`: others could read it on its way.  What the appliance has itself is on no way.
         """
+        private = private or host == APPLIANCE
         runs = await self._store.read(lambda tables: _wanted_of(tables, host))
         if any(run.status.begun_at is None for run in runs):
-            runs, workers = await self._store.write(lambda tables: self._begin(tables, host))
+            runs, workers = await self._store.write(lambda tables: self._begin(tables, host, private=private))
             if workers:
                 await tell(self._machines, self._wakeups, workers)
             else:
@@ -146,7 +148,7 @@ class Services:
             return None
         if not any(_asks(run) for run in runs):
             return wanted
-        given = await self._store.read(lambda tables: [self._given(tables, run) for run in runs])
+        given = await self._store.read(lambda tables: [self._given(tables, run, private=private) for run in runs])
         return Wanted(
             services=tuple(replace(each, given=its) for each, its in zip(wanted.services, given, strict=True))
         )
@@ -254,7 +256,7 @@ class Services:
             ]
         )
 
-    def _begin(self, tables: Tables, host: str) -> tuple[list[ServiceRun], list[str]]:
+    def _begin(self, tables: Tables, host: str, *, private: bool) -> tuple[list[ServiceRun], list[str]]:
         """The runs that a host is to have, with the machines to be told."""
         now, failed = self._clock(), dict[str, None]()
         for run in _wanted_of(tables, host):
@@ -264,7 +266,7 @@ class Services:
                     pin(tables, run.workflow_id, image, self._digest_of(image), now)
                 standing = replace(run.status.standing, phase=Phase.STARTING)
                 try:
-                    self._give(tables, run)
+                    self._give(tables, run, private=private)
                 except NotGiven as refusal:
                     failed[run.workflow_id] = None
                     standing = replace(standing, phase=Phase.FAILED, reason=refusal.reason, message=str(refusal))
@@ -274,15 +276,15 @@ class Services:
         woken = [each for one in failed for each in _judge(tables, tables.workflows.get(one), now)]
         return _wanted_of(tables, host), woken
 
-    def _give(self, tables: Tables, run: ServiceRun) -> Mapping[str, bytes]:
+    def _give(self, tables: Tables, run: ServiceRun, *, private: bool) -> Mapping[str, bytes]:
         spec = run.status.service.spec
         texts = (*spec.command, *spec.environment.values())
-        return self._giving.give(tables, run.token, run.workflow_id, texts, spec.secrets)
+        return self._giving.give(tables, run.token, run.workflow_id, texts, spec.secrets, private=private)
 
-    def _given(self, tables: Tables, run: ServiceRun) -> Mapping[str, bytes]:
-        """What a run was given when it began; nothing where that cannot be read any more: its host makes no container then."""
+    def _given(self, tables: Tables, run: ServiceRun, *, private: bool) -> Mapping[str, bytes]:
+        """What a run was given when it began; nothing where that cannot be read any more, or by others as well: its host makes no container then."""
         try:
-            return self._give(tables, run) if run.status.standing.phase not in ENDED else {}
+            return self._give(tables, run, private=private) if run.status.standing.phase not in ENDED else {}
         except NotGiven:
             return {}
 

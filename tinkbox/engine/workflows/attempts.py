@@ -85,19 +85,20 @@ class Attempts:
         self._printed: dict[str, tuple[str, datetime]] = {}  # by worker, the attempt that printed last
         self.offered = 0  # since the appliance began, repeated offers included
 
-    async def offer(self, worker: str, hello: Hello) -> Offer | None:
+    async def offer(self, worker: str, hello: Hello, *, private: bool = False) -> Offer | None:
         """The attempt this worker is to work on, or None when there is nothing for it now.
 
         A worker that comes back within the same boot gets the same attempt again.  After another
         boot the attempt is lost and fails, for nobody knows what it did; but one of which the machine
         went away by intention has succeeded.  While it is finishing nothing new is begun for it.
+        An action that asks for secrets fails where the answer is not `private`: others could read it on its way.
         Raises Conflict for a worker of an earlier boot, and while a history that the store has lost keeps it waiting.
         """
         self._machines.progress.contact(worker, hello.boot_id, hello.version)
 
         def use_case(tables: Tables) -> tuple[Offer | None, list[str]]:
             refuse_waiting(tables, worker, hello.seen)
-            return self._offer(tables, worker, hello)
+            return self._offer(tables, worker, hello, private=private)
 
         offer, woken = await self._store.write(use_case)
         await tell(self._machines, self._wakeups, woken)
@@ -164,7 +165,7 @@ class Attempts:
         # Known before the worker is answered, so that no boot can come earlier.
         await tell(self._machines, self._wakeups, workers)
 
-    async def report(self, worker: str, token: str, report: Report) -> Offer | None:
+    async def report(self, worker: str, token: str, report: Report, *, private: bool = False) -> Offer | None:
         """Take note of how an attempt ended; returns what `offer` would, when the report asks what comes next.
 
         Raises NotFound for an attempt that is not this worker's, Conflict for one that ended otherwise,
@@ -185,7 +186,7 @@ class Attempts:
             woken = self._report(tables, attempt, masked)
             if asks is None or standing(tables, worker, asks.seen) is not Standing.KNOWN:
                 return None, woken, False
-            offer, more = self._offer(tables, worker, asks, report.workflow_id)
+            offer, more = self._offer(tables, worker, asks, report.workflow_id, private=private)
             same = offer is not None and offer.workflow_id == attempt.workflow_id
             return offer, woken + more, same and attempt.state is State.RUNNING
 
@@ -335,7 +336,9 @@ class Attempts:
         diagnosis = self._diagnosis_of(attempt.workflow_id, attempt.started_at)
         return end_attempt(tables, attempt, report.outcome, self._clock(), diagnosis=diagnosis)
 
-    def _offer(self, tables: Tables, worker: str, hello: Hello, after: str = "") -> tuple[Offer | None, list[str]]:
+    def _offer(
+        self, tables: Tables, worker: str, hello: Hello, after: str = "", *, private: bool
+    ) -> tuple[Offer | None, list[str]]:
         """The offer and the machines to be told; `after` is the workflow of which the worker has just ended an action."""
         woken: list[str] = []
         while True:
@@ -349,7 +352,7 @@ class Attempts:
             if what is Turn.START and step is not None:
                 offer, attempt = self._start(tables, step, hello)
                 if hello.networks or not step.status.action.spec.network:
-                    outcome = self._give(tables, offer, hello)
+                    outcome = self._give(tables, offer, hello, private=private)
                     if isinstance(outcome, Offer):
                         return outcome, woken
                 else:  # it would run the action, and in the machine's network
@@ -362,7 +365,7 @@ class Attempts:
                 armed = armed_of(tables.holds.armed(step.workflow_id), step.status.action, step.status.failures)
                 position = tables.journals.position(worker, attempt.token)
                 again = self._offered(tables, step.status, replace(attempt, debug=hello.debug), armed, position)
-                outcome = self._give(tables, again, hello)
+                outcome = self._give(tables, again, hello, private=private)
                 if isinstance(outcome, Offer):
                     return outcome, woken
                 woken += end_attempt(tables, attempt, outcome, self._clock())
@@ -378,7 +381,7 @@ class Attempts:
                 continue
             return None, woken
 
-    def _give(self, tables: Tables, offer: Offer, hello: Hello) -> Offer | Outcome:
+    def _give(self, tables: Tables, offer: Offer, hello: Hello, *, private: bool) -> Offer | Outcome:
         """The offer with the values of the secrets that its action asks for; or how the attempt ends without them."""
         action, changed = offer.action.spec, offer.override or Override()
         texts = (
@@ -386,7 +389,7 @@ class Attempts:
             *(changed.command or ()), *changed.environment.values(),
         )  # fmt: skip
         try:
-            given = self._giving.give(tables, offer.attempt, offer.workflow_id, texts, action.secrets)
+            given = self._giving.give(tables, offer.attempt, offer.workflow_id, texts, action.secrets, private=private)
         except NotGiven as refusal:
             return Outcome(state=State.FAILED, reason=refusal.reason, message=str(refusal))
         if given and not hello.secrets:  # it would run the action without them

@@ -12,8 +12,9 @@ from tinkbox.model.documents.hardware import parse_hardware
 from tinkbox.model.errors import Invalid, NotFound, Unavailable
 from tinkbox.model.reasons import Reason
 from tinkbox.model.secret import LEAST_VALUE, MAX_VALUE, PREFIX, revealed
-from tinkbox.model.workflow import State
-from tinkbox.wire.messages.worker import Hello, Offer, decode_offer, encode
+from tinkbox.model.workflow import Outcome, State
+from tinkbox.wire.messages.hosting import Wanted
+from tinkbox.wire.messages.worker import Hello, Offer, Report, decode_offer, encode
 
 VALUE = b"correct-horse/battery+staple?"
 TEMPLATE = """\
@@ -30,6 +31,17 @@ tasks:
         environment: {ENCODED: {{ secret "db-password" | b64enc }}}
         retries: 1
         secrets: [tls-key, {name: db-password, env: DB}]
+"""
+TWO_ACTIONS = TEMPLATE.replace("    actions:\n", "    actions:\n      - {name: first, image: first}\n").replace(
+    '    environment: {FROM_TASK: {{ secret "db-password" }}}\n', ""
+)
+SERVED = """\
+version: "0.1"
+name: serving
+services:
+  - {name: served, image: served, worker: "{{.device_1}}", environment: {DB: {{ secret "db-password" }}}}
+tasks:
+  - {name: os-installation, worker: "{{.device_1}}", actions: [{name: ask, image: ask}]}
 """
 JINJA = """\
 version: "0.1"
@@ -187,10 +199,47 @@ async def test_a_secret_that_was_deleted_fails_the_action_that_asks_for_it(box: 
 
 async def test_a_worker_of_before_secrets_gets_no_action_that_asks_for_one(box: Appliance) -> None:
     worker, workflow = await asked(box)
-    assert await box.attempts.offer(worker, Hello(boot_id="boot-1")) is None
+    assert await box.attempts.offer(worker, Hello(boot_id="boot-1"), private=True) is None
     outcome = (await box.workflows.get(workflow)).actions[0].outcome
     assert outcome is not None
     assert outcome.reason == Reason.WORKER_OUTDATED
+
+
+async def test_an_answer_that_others_can_read_has_no_secret(box: Appliance) -> None:
+    worker, workflow = await asked(box)
+    hello = Hello(boot_id="boot-1", secrets=True)
+    assert await box.attempts.offer(worker, hello, private=False) is None
+    outcome = (await box.workflows.get(workflow)).actions[0].outcome
+    assert outcome is not None
+    assert outcome.reason == Reason.NOT_ENCRYPTED
+    await box.workflows.retry(workflow)
+    assert (await offered(box, worker)).given["db-password"] == VALUE
+    assert await box.attempts.offer(worker, hello, private=False) is None, "nor has one that was handed out before"
+
+
+async def test_a_report_that_others_can_read_is_answered_without_a_secret(box: Appliance) -> None:
+    worker, workflow = await asked(box, TWO_ACTIONS)
+    first = await offered(box, worker)
+    assert not first.given
+    asks = Hello(boot_id="boot-1", secrets=True)
+    done = Report(workflow_id=workflow, boot_id="boot-1", outcome=Outcome(state=State.SUCCESS), next=asks)
+    assert await box.attempts.report(worker, first.attempt, done, private=False) is None
+    outcome = (await box.workflows.get(workflow)).actions[1].outcome
+    assert outcome is not None
+    assert outcome.reason == Reason.NOT_ENCRYPTED
+
+
+async def test_a_service_on_a_machine_that_others_can_read_of_has_no_secret(box: Appliance) -> None:
+    worker, workflow = await asked(box, SERVED)
+    wanted = await box.services.wanted(worker, "", private=False)
+    assert wanted is not None
+    assert all(not each.given for each in wanted.services)
+    assert (await box.workflows.get(workflow)).services[0].standing.reason == Reason.NOT_ENCRYPTED
+    await box.workflows.retry(workflow)
+    (again,) = (await box.services.wanted(worker, "", private=True) or Wanted()).services
+    assert VALUE in again.given.values()
+    (plain,) = (await box.services.wanted(worker, "", private=False) or Wanted()).services
+    assert not plain.given
 
 
 async def test_text_of_a_machine_never_becomes_a_secret(box: Appliance) -> None:

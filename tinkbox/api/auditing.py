@@ -1,8 +1,8 @@
 """What the operator door tells the audit: every request that may change something, and those that read what is secret.
 
 A route that changes something needs no word for it: a request with another method than GET, of somebody who may change things
-there, is recorded.  What is recorded beyond that, and what is not, its handler says: `recorded_reading`, `changes_nothing`,
-`frees_room`.  What was done its handler says by `api.changes.log_change`, and by `changed` what it was before and is now.
+there, is recorded.  What is recorded beyond that, and what is not, its handler says: `recorded_reading`, `record_reading`,
+`changes_nothing`, `frees_room`.  What was done its handler says by `api.changes.log_change`, and by `changed` what it was before and is now.
 """
 
 from collections.abc import Callable, Mapping
@@ -66,6 +66,13 @@ def changed(
     if (record := request.get(_RECORD)) is not None:
         old, new = (each if isinstance(each, str) else digest_of(each) for each in (before, after))
         record.changed.append(Changed(kind, key, old, new))
+
+
+async def record_reading(request: web.Request, what: str, which: str) -> None:
+    """Record that something secret is read, where only the handler knows whether it is; raises Unavailable as `recorded` does."""
+    person = caller(request)
+    async with recorded(request, person.name, person.means, route_of(request), named_in(request)) as record:
+        record.did.append(Did(what, which))
 
 
 def record_of(request: web.Request) -> Record | None:

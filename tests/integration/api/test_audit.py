@@ -22,6 +22,7 @@ from tests.integration.engine.held import hold
 from tinkbox.engine.audit import audit as audits
 from tinkbox.model.access import Right
 from tinkbox.model.audit import Act, Chain, Kind, digest_of, line_from_document
+from tinkbox.model.documents.secret_fields import MASKED
 from tinkbox.model.errors import Unavailable
 from tinkbox.store.database import Store
 from tinkbox.wire.list_total import HEADER
@@ -216,6 +217,26 @@ async def test_reading_of_a_credential_and_of_a_recording_is_recorded(door: Door
     assert {("GET /v1/shells/{id}/recording", opened["id"])} <= {
         (each["what"], each["object"]) for each in await lines(door) if each["kind"] == "done"
     }
+
+
+async def test_reading_of_a_machines_secret_fields_is_recorded_of_who_may_and_where_there_are_any(door: Door) -> None:
+    await door.box.machine(1)
+    await door.done("GET", "/v1/hardware/machine-1")
+    assert await lines(door) == [], "there was nothing secret"
+    await door.done("POST", "/v1/hardware", {**hardware(2), "metadata": {"instance": {"userdata": "#cloud-config"}}})
+    before = len(await lines(door))
+    shown = await door.done("GET", "/v1/hardware/machine-2")
+    asked, done = (await lines(door))[before:]
+    assert (asked["kind"], done["kind"], done["what"]) == ("asked", "done", "GET /v1/hardware/{key}")
+    assert done["did"] == [{"what": "secret fields read", "which": shown["id"]}]
+    await door.done("GET", "/v1/hardware")
+    headers = {"Authorization": "Bearer look-token"}
+    async with (
+        aiohttp.ClientSession(headers=headers) as session,
+        session.get(f"{door.url}/v1/hardware/machine-2") as response,
+    ):
+        assert MASKED in await response.text()
+    assert len(await lines(door)) == before + 2, "lists have no line, and neither has what is masked"
 
 
 async def test_refused_attempts_are_put_together_by_host_and_person(door: Door) -> None:

@@ -11,7 +11,7 @@ from aiohttp import web
 
 from tinkbox.api.access import by_itself, caller, keeping_to_scope, may_look, may_read_secrets, needing
 from tinkbox.api.answers import Json, answered
-from tinkbox.api.auditing import recorded_reading
+from tinkbox.api.auditing import record_reading, recorded_reading
 from tinkbox.api.changes import log_change
 from tinkbox.api.json_values import Document, Identity, NamedIdentity, ProblemFields, Time, time
 from tinkbox.api.listing import Query, Reads, selected
@@ -42,7 +42,7 @@ from tinkbox.model.access import Right
 from tinkbox.model.boot import Stage
 from tinkbox.model.disks.selection import parse_path
 from tinkbox.model.documents.hardware import labelled_document, parse_hardware
-from tinkbox.model.documents.secret_fields import masked
+from tinkbox.model.documents.secret_fields import has_secrets, masked
 from tinkbox.model.enrolment import Enrolment, Tls
 from tinkbox.model.errors import Invalid, Problem, Remarks
 from tinkbox.model.firmware_traits import FirmwareTraits, LocalBoot
@@ -250,9 +250,10 @@ def routes(
         told = discovered.inventory(await discovery.inventory(status.hardware.id))
         learned = habits_document(habits_of(status.hardware))
         lost = (await lost_histories.by_machine()).get(status.hardware.id)
+        whole = await _reads_secrets(request, status.hardware)
         return answered(
             {
-                **hardware_document(status, secrets=may_read_secrets(request)),
+                **hardware_document(status, secrets=whole),
                 "habits": learned,
                 "inventory": told,
                 "notes": notes_document(await changes.notes(status.hardware.id)),
@@ -354,6 +355,14 @@ def credential_document(plain: Credential, door: TlsDoor | None) -> CredentialDo
     if made.authority:
         document |= {"authority": made.authority, "http_server": made.http_server}
     return document
+
+
+async def _reads_secrets(request: web.Request, machine: Hardware) -> bool:
+    """Whether who asks is shown the whole document, which is recorded where it has anything secret; raises Unavailable."""
+    whole = may_read_secrets(request)
+    if whole and has_secrets(machine.document):
+        await record_reading(request, "secret fields read", machine.id)
+    return whole
 
 
 def hardware_document(status: MachineStatus, *, secrets: bool) -> HardwareDocument:

@@ -45,6 +45,11 @@ def masked(document: Any) -> Any:
     return document
 
 
+def has_secrets(document: Any) -> bool:
+    """Whether a document has a field that is called secret, and that has a value."""
+    return masked(document) is not document
+
+
 def masked_machine(machine: Hardware) -> Hardware:
     """The same machine, whose document has no secret values."""
     shown = masked(machine.document)

@@ -8,7 +8,7 @@ from pathlib import Path
 from select import select
 
 from tests.integration.app.test_limits import answered
-from tests.integration.cli.serving import configure, serving
+from tests.integration.cli.serving import configure, run_here, serving
 from tinkbox.engine.turns import AT_ONCE
 from tinkbox.model.limits import RENDERINGS
 
@@ -31,11 +31,10 @@ def renderers(appliance: int) -> int:
 
 def test_validations_of_one_person_leave_the_processor_to_booting_machines(tmp_path: Path) -> None:
     configuration = configure(tmp_path)
-    text = configuration.path.read_text()
-    configuration.path.write_text(text.replace("operator: {listen", "operator: {people: {anna: [look]}, listen"))
     body = json.dumps({"data": ENDLESS, "hardware": {"device_1": "08:00:27:00:00:01"}})
     with serving(configuration) as appliance, ExitStack() as stack:
-        token = (configuration.data / "people" / "anna.token").read_text().strip()
+        made = run_here("--data", str(configuration.data), "token", "create", "anna", "--right", "look")
+        token = made.out.strip()
         question = (
             f"POST /v1/templates/validate HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\n"
             f"Content-Length: {len(body)}\r\n\r\n{body}"

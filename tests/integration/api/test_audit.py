@@ -239,6 +239,19 @@ async def test_reading_of_a_machines_secret_fields_is_recorded_of_who_may_and_wh
     assert len(await lines(door)) == before + 2, "lists have no line, and neither has what is masked"
 
 
+async def test_on_a_full_disk_a_machine_is_shown_without_its_secret_fields(
+    door: Door, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await door.done("POST", "/v1/hardware", {**hardware(2), "metadata": {"instance": {"userdata": "#cloud-config"}}})
+
+    async def write(self: Store, use_case: Any) -> Any:
+        raise Unavailable("cannot write: No space left on device")
+
+    monkeypatch.setattr(Store, "write", write)
+    shown = await door.done("GET", "/v1/hardware/machine-2")
+    assert shown["document"]["metadata"]["instance"]["userdata"] == MASKED
+
+
 async def test_refused_attempts_are_put_together_by_host_and_person(door: Door) -> None:
     async def ask(token: str, method: str, path: str) -> None:
         async with (

@@ -44,7 +44,7 @@ from tinkbox.model.disks.selection import parse_path
 from tinkbox.model.documents.hardware import labelled_document, parse_hardware
 from tinkbox.model.documents.secret_fields import has_secrets, masked
 from tinkbox.model.enrolment import Enrolment, Tls
-from tinkbox.model.errors import Invalid, Problem, Remarks
+from tinkbox.model.errors import Invalid, Problem, Remarks, Unavailable
 from tinkbox.model.firmware_traits import FirmwareTraits, LocalBoot
 from tinkbox.model.hardware import Hardware, MacAddress, address_of, mac_of, name_of
 from tinkbox.model.key_kinds import ToChange
@@ -358,11 +358,18 @@ def credential_document(plain: Credential, door: TlsDoor | None) -> CredentialDo
 
 
 async def _reads_secrets(request: web.Request, machine: Hardware) -> bool:
-    """Whether who asks is shown the whole document, which is recorded where it has anything secret; raises Unavailable."""
-    whole = may_read_secrets(request)
-    if whole and has_secrets(machine.document):
-        await record_reading(request, "secret fields read", machine.id)
-    return whole
+    """Whether who asks is shown the whole document, which is recorded where it has anything secret.
+
+    While nothing can be recorded, as on a full disk, the rest of it is shown: people look at machines then.
+    """
+    if not may_read_secrets(request):
+        return False
+    if has_secrets(machine.document):
+        try:
+            await record_reading(request, "secret fields read", machine.id)
+        except Unavailable:
+            return False
+    return True
 
 
 def hardware_document(status: MachineStatus, *, secrets: bool) -> HardwareDocument:

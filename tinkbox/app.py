@@ -29,7 +29,7 @@ from tinkbox import __version__
 from tinkbox.api import long_answers
 from tinkbox.api.access import bearer_only
 from tinkbox.api.auditing import record_changes
-from tinkbox.api.tokens import examine_tokens
+from tinkbox.api.tokens import examine_tokens, told_before
 from tinkbox.appliance import BOOT_KEY, REGISTRY, STORE, Appliance, Part, examine_issuer, room_on_disk, told_systems
 from tinkbox.boot.http.loaders import load_loaders
 from tinkbox.boot.network.neighbours import most_neighbours
@@ -638,9 +638,13 @@ def _unanswered(settings: Settings, sockets: Sockets) -> Iterator[str]:
     """Ports that nobody chose and somebody else has: of HTTPS, and of metadata as templates of the field ask for it."""
     for each in sockets.networks:
         if each.node_tls is None and settings.node.https_port == HTTPS_PORT != settings.node.http_port:
+            ours = settings.operator.listen.port == HTTPS_PORT and _is_reached(settings, [each])
+            by, way = (
+                ("operator.listen", "Choose another port there") if ours else ("another process", "Stop that process")
+            )
             yield (
-                f"warning: {each.interface.address}:{HTTPS_PORT} is taken by another process, so machines speak plain HTTP. Stop that "
-                "process, or set node.https_port"
+                f"warning: {each.interface.address}:{HTTPS_PORT} is taken by {by}, so machines speak plain HTTP. {way}, or set "
+                "node.https_port"
             )
         bound = {compatible.getsockname()[1] for compatible in each.compatible}
         for port in contradictions.metadata_ports(settings, [each.interface.address]):
@@ -654,12 +658,16 @@ def _unanswered(settings: Settings, sockets: Sockets) -> Iterator[str]:
 def _exposed(settings: Settings, sockets: Sockets) -> list[str]:
     """What machines can reach that is for people; a warning, since some hosts have one network only, and a token is asked for."""
     listen = settings.operator.listen
-    address = IPv4Address(socket.gethostbyname(listen.host))
-    reached = address.is_unspecified or address in [each.interface.address for each in sockets.networks]
-    if address.is_loopback or not reached:
+    if not _is_reached(settings, sockets.networks):
         return []
     who = "every machine on the provisioning network, who may try tokens"
     return [f"warning: operator.listen {listen} is open to {who}: listen on 127.0.0.1, or on a network of people"]
+
+
+def _is_reached(settings: Settings, networks: Sequence[Listening]) -> bool:
+    """Whether the operator door listens at an address of these as well."""
+    address = IPv4Address(socket.gethostbyname(settings.operator.listen.host))
+    return address.is_unspecified or address in [each.interface.address for each in networks]
 
 
 def crowded(networks: Collection[IPv4Network], most: int | None) -> list[str]:
@@ -730,7 +738,7 @@ async def check(settings: Settings, say: Say, file: Path, *, draft: bool = False
             )
         wrong += shut_away(settings.data)
         wrong += missing_registry(settings.data)
-        for line in missing_store(settings.data):
+        for line in (*missing_store(settings.data), *told_before(settings.data, settings.operator.people)):
             say(line)
         if not osie_follows:
             with _noting(wrong):

@@ -1,6 +1,7 @@
 """Tokens in files of the data folder: the operator's own, and those that earlier releases made for `operator.people`."""
 
 import hmac
+import shlex
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final, Protocol
@@ -12,6 +13,7 @@ from tinkbox.private_files import kept_secret, stored_secret
 OPERATORS: Final = "operator.token"
 PEOPLE: Final = "people"
 _CONFIGURED: Final = "operator.people"
+_WAY: Final = "take it out of tinkbox.yaml. `tinkbox token` makes, lists and revokes tokens while tinkbox runs"
 
 
 class Kept(Protocol):
@@ -33,6 +35,22 @@ def examine_tokens(data: Path, named: Mapping[str, frozenset[Right]]) -> None:
     own = stored_secret(data / OPERATORS)
     for name in named:
         _refuse_operators(data, name, stored_secret(_file(data, name)), own)
+
+
+def told_before(data: Path, named: Mapping[str, frozenset[Right]]) -> list[str]:
+    """What the next start does with the files of people's tokens, for who checks before; change nothing."""
+    if not named:
+        return []
+    there = sorted(path.stem for path in (data / PEOPLE).glob("*.token"))
+    said = [f"warning: {_CONFIGURED} does nothing any more: {_WAY}"]
+    if kept := [name for name in there if name in named]:
+        said.append(
+            f"the next start takes over the tokens of {', '.join(kept)}, which go on working, and deletes their files in "
+            f"{data / PEOPLE}: if a script reads one, type `cp -a {shlex.quote(str(data / PEOPLE))} FOLDER` before"
+        )
+    if gone := [name for name in there if name not in named]:
+        said.append(f"the next start deletes the tokens of {', '.join(gone)}, whom {_CONFIGURED} does not name")
+    return said
 
 
 async def take_in_files(data: Path, named: Mapping[str, frozenset[Right]], kept: Kept) -> list[str]:
@@ -76,8 +94,7 @@ def retired_people(named: Mapping[str, frozenset[Right]], is_known: Callable[[st
     """What there is to say of `operator.people` in the configuration, where `is_known` tells which names tokens have."""
     if not named:
         return []
-    way = "`tinkbox token` makes, lists and revokes tokens while tinkbox runs"
-    said = [f"warning: {_CONFIGURED} does nothing any more: take it out of tinkbox.yaml. {way}"]
+    said = [f"warning: {_CONFIGURED} does nothing any more: {_WAY}"]
     for name, rights in named.items():
         if not is_known(name):
             words = " ".join(f"--right {each}" for each in Right if each in rights)

@@ -112,8 +112,9 @@ def test_a_token_over_plain_http_is_refused_with_the_way_out_and_pulling_is_not(
     packed = tmp_path / "packed.tar"
     packed.write_bytes(_saved())
     copy = ("skopeo", "--insecure-policy", "copy", "--dest-tls-verify=false", f"--dest-creds=me:{box.token}")
-    # It asks for HTTPS first, and is only told to go on without a known certificate.
-    assert box.run(*copy, f"docker-archive:{packed}", f"docker://{BOX}:80/tools/plain:v1").returncode != 0
+    # What comes from the box's own host crosses no wire.
+    done = box.run(*copy, f"docker-archive:{packed}", f"docker://{BOX}:80/tools/plain:v1")
+    assert done.returncode == 0, done.stderr
     basic = base64.b64encode(f"me:{box.token}".encode()).decode()
     for header in (f"Authorization: Basic {basic}", f"Authorization: Bearer {box.token}"):
         for url in (f"http://{BOX}/v2/token", f"http://{BOX}/v2/tools/plain/blobs/uploads/"):

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tinkbox.api.tokens import examine_tokens, operators_token, retired_people, take_in_files
+from tinkbox.api.tokens import examine_tokens, operators_token, retired_people, take_in_files, told_before
 from tinkbox.model.access import Right
 from tinkbox.model.errors import Unavailable
 
@@ -107,3 +107,19 @@ def test_to_examine_tokens_makes_and_deletes_none(old: Path) -> None:
     before = set(old.rglob("*"))
     examine_tokens(old, {"carla": frozenset({LOOK})})
     assert set(old.rglob("*")) == before
+
+
+def test_a_check_before_the_first_start_tells_which_files_go_and_what_to_type(old: Path) -> None:
+    before = set(old.rglob("*"))
+    retired, taken, ended = told_before(old, NAMED)
+    assert "take it out of tinkbox.yaml" in retired
+    assert "the tokens of anna, bert, which go on working" in taken
+    assert f"`cp -a {old / 'people'} FOLDER`" in taken
+    assert "deletes the tokens of carl" in ended
+    assert set(old.rglob("*")) == before
+    assert told_before(old, {}) == []
+
+
+async def test_a_check_after_the_first_start_tells_only_what_the_configuration_still_says(old: Path) -> None:
+    await take_in_files(old, NAMED, Kept())
+    assert len(told_before(old, NAMED)) == 1

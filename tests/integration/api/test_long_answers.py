@@ -21,7 +21,7 @@ from tinkbox.model.documents.hardware import parse_hardware
 # Of what is asked without a key, what does not grow with machines and workflows, and what is streamed line by line.
 SHORT = {
     "/healthz", "/openapi.json", "/v1/audit/export", "/v1/authority", "/v1/images", "/v1/images/descriptor", "/v1/images/referrers", "/v1/images/room", "/v1/login", "/v1/metadata/defaults", "/v1/osie", "/v1/services/logs", "/v1/system-images",
-    "/v1/template-catalogue", "/v1/tokens",
+    "/v1/template-catalogue",
 }  # fmt: skip
 
 

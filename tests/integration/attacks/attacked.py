@@ -2,6 +2,7 @@
 
 import json
 import socket
+import ssl
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -46,10 +47,15 @@ class Attacked:
     workflow: str
     switch: Network
 
-    def http(self, request: str | bytes, *, by: Host | None = None, port: int = 80, server: str = SERVER) -> bytes:
+    def http(
+        self, request: str | bytes, *, by: Host | None = None, port: int = 80, server: str = SERVER, tls: bool = False
+    ) -> bytes:
         """What comes back until the connection ends, of a request as it stands; the hostile host's if nobody is named."""
         with inside((by or self.hostile).path):
-            line = socket.create_connection((server, port), timeout=PATIENCE)
+            line = socket.create_connection((server, 443 if tls else port), timeout=PATIENCE)
+        if tls:
+            context = ssl.create_default_context(cafile=self.appliance.data / "tls" / "authority.pem")
+            line = context.wrap_socket(line, server_hostname=server)
         with line:
             line.sendall(request.encode() if isinstance(request, str) else request)
             heard = b""
@@ -57,11 +63,15 @@ class Attacked:
                 heard += chunk
             return heard
 
-    def get(self, path: str, *headers: str, by: Host | None = None, method: str = "GET", body: str = "") -> bytes:
+    def get(
+        self, path: str, *headers: str, by: Host | None = None, method: str = "GET", body: str = "", tls: bool = False
+    ) -> bytes:
         """The whole answer to one request."""
         more = "".join(f"{each}\r\n" for each in headers)
         length = f"Content-Length: {len(body)}\r\n" if body else ""
-        return self.http(f"{method} {path} HTTP/1.1\r\nHost: x\r\n{more}{length}Connection: close\r\n\r\n{body}", by=by)
+        return self.http(
+            f"{method} {path} HTTP/1.1\r\nHost: x\r\n{more}{length}Connection: close\r\n\r\n{body}", by=by, tls=tls
+        )
 
     @contextmanager
     def datagrams(self, host: Host, *, port: int = 0, where: str = "") -> Iterator[socket.socket]:

@@ -17,6 +17,7 @@ from tinkbox.boot.http.loaders import FOLDER as LOADERS
 from tinkbox.worker.files.toolbox import TOOLS
 
 COMMIT = "87f0a1fd"
+pytestmark = pytest.mark.campaign
 PEOPLE = "people: {anna: [look], ci: [look, operate]}"
 
 

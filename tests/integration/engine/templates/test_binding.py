@@ -101,11 +101,13 @@ tasks:
         helper: false
         disk: smallest
         wipes: [/dev/sda]
+        secrets: [{{name: password, env: PASSWORD}}]
 """
 
 
 async def test_all_that_a_template_says_of_an_action_is_kept(box: Appliance) -> None:
     worker = await box.machine(1)
+    await box.secrets.set("password", b"correct horse", "me")
     (stored,) = (await box.workflows.get(await box.workflow(WORDED))).actions
     (task,) = read_definition(WORDED).tasks
     (worded,) = task.actions

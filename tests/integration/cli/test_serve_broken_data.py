@@ -218,7 +218,7 @@ def as_user(configuration: Configuration, *more: str) -> Ended:
 SHUT = {
     "recordings": 0o000,
     "services": 0o500,
-    "people": 0o000,
+    "tls": 0o000,
     "registry/repositories": 0o000,
     "registry/incoming": 0o500,
     "tinkbox.sqlite": 0o400,

@@ -73,6 +73,7 @@ def test_every_command_of_the_document_works_as_printed(tmp_path: Path) -> None:
             **os.environ,
             "PATH": f"{tmp_path}/bin:{os.environ['PATH']}",
             "TINKBOX_SERVER": f"127.0.0.1:{configuration.operator_port}",
+            "SSL_CERT_FILE": str(configuration.authority),
             "TINKBOX_TOKEN": (configuration.data / "operator.token").read_text().strip(),
         }
         session = Session(tmp_path, environment)

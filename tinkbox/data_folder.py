@@ -19,6 +19,7 @@ from tinkbox.vitals.file_digests import FileDigests, glance
 _BLOBS: Final = tuple(f"{REGISTRY}/blobs/{each}" for each in ALGORITHMS)
 _FOLDERS: Final = (
     "people",
+    "tls",
     "recordings",
     "services",
     REGISTRY,

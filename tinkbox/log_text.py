@@ -4,6 +4,7 @@ import logging
 from typing import Final, TextIO
 
 from tinkbox.model.text import escaped
+from tinkbox.model.tokens import without_tokens
 
 # Of one line, in characters.
 LONGEST: Final = 2000
@@ -12,7 +13,10 @@ _INDENT: Final = "    "
 
 
 class LogText(logging.Formatter):
-    """One line for each record, and indented lines for its traceback; control characters are written as escapes."""
+    """One line for each record, and indented lines for its traceback.
+
+    Control characters are written as escapes, and of what looks like a token of ours only how it begins.
+    """
 
     def __init__(self, datefmt: str | None = None) -> None:
         super().__init__("%(asctime)s %(message)s", datefmt)
@@ -38,5 +42,6 @@ def log_to(stream: TextIO, datefmt: str | None = None) -> logging.Handler:
 
 
 def _line(text: str) -> str:
+    text = without_tokens(text)
     kept = escaped(text[:LONGEST])
     return kept if len(text) <= LONGEST else f"{kept}…"

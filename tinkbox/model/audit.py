@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from tinkbox.model.errors import Invalid
 from tinkbox.model.listing import Order
+from tinkbox.model.tokens import without_tokens
 
 # What the line before the first one is said to have for its digest.
 NONE_BEFORE: Final = "0" * 64
@@ -308,6 +309,6 @@ def _fields(text: str) -> Mapping[str, Any] | None:
 
 
 def _bounded(text: str) -> str:
-    # Half of a character is no text that can be stored.
-    text = text if text.isascii() else text.encode(errors="replace").decode()
+    # Half of a character is no text that can be stored; and people type a token where its name is asked for.
+    text = without_tokens(text if text.isascii() else text.encode(errors="replace").decode())
     return text if len(text) <= MOST_LETTERS else f"{text[: MOST_LETTERS - 1]}…"

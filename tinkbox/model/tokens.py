@@ -15,6 +15,8 @@ from tinkbox.model.text import quoted
 PREFIX: Final = "tbx_"
 """Every token begins so, and 48 hexadecimal digits follow: programs that look for leaked secrets search for `tbx_[0-9a-f]{48}`."""
 NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,63}")
+# Also one that was cut off when it was pasted: the rest of it is soon guessed.
+_LIKE_ONE: Final = re.compile(rf"{PREFIX}[0-9a-f]{{8,}}", re.IGNORECASE)
 NEVER: Final = "never"
 DEFAULT_DAYS: Final = 90
 MAX_DAYS: Final = 3650
@@ -51,8 +53,27 @@ class Token:
         return Caller(name=self.name, rights=self.rights, means=self.means, scope=self.scope, token=self.id)
 
 
+def looks_like_one(text: str) -> bool:
+    """Whether the text of a token of ours, or the beginning of one, is in a text."""
+    return _LIKE_ONE.search(text) is not None
+
+
+def without_tokens(text: str) -> str:
+    """The same text, in which `tbx_…` stands for whatever looks like a token of ours: for what is kept, logged and sent on."""
+    return _LIKE_ONE.sub(f"{PREFIX}…", text) if PREFIX in text.lower() else text
+
+
+def refuse_text(text: str, name: str = "") -> None:
+    """Raises Invalid for the text of a token where its name is asked for, which may be known."""
+    if looks_like_one(text):
+        wanted = f"type `tinkbox token revoke {name}`" if name else "`tinkbox token list` shows the names"
+        raise Invalid(f"this is the text of a token, and its name is asked for: {wanted}")
+
+
 def parse_name(text: str) -> str:
     """The name of a token; raises Invalid."""
+    if looks_like_one(text):
+        raise Invalid("this is the text of a token and no name for one: choose the name of who will use it")
     if not NAME.fullmatch(text) or text == OPERATOR:
         raise Invalid(
             f"{quoted(text)} is no name of a token: use up to 64 letters, digits and . _ @ - in between, and not {OPERATOR}"

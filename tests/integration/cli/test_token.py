@@ -76,6 +76,7 @@ def test_a_token_as_json_has_its_text(typed) -> None:
         (["token", "create", "anna", "--right", "look", "--expires", "soon"], 1, "'soon' is no duration"),
         (["token", "create", "anna", "--right", "look", "-l", "=="], 2, "=="),
         (["token", "revoke", "nobody", "--yes"], 1, "token list` shows them"),
+        (["token", "revoke", "tbx_" + "0123456789ab" * 4, "--yes"], 1, "this is the text of a token"),
     ],
 )
 def test_what_cannot_be_is_refused_with_the_way_out(typed, words: list[str], status: int, told: str) -> None:

@@ -135,7 +135,10 @@ def show_list(chosen: argparse.Namespace) -> int:
 
 def revoke(chosen: argparse.Namespace) -> int:
     from tinkbox.cli.terminal.questions import confirm
+    from tinkbox.model.tokens import refuse_text
 
+    for each in chosen.keys:
+        refuse_text(each)
     confirm(chosen, f"Revoke {', '.join(chosen.keys)}")
 
     async def end(operator: "Operator", key: str) -> Document:

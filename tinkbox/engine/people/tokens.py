@@ -17,7 +17,7 @@ from tinkbox.model.access import Caller, Means, Right, operator
 from tinkbox.model.errors import Conflict, Full, NotFound, Unavailable
 from tinkbox.model.labels import Selector
 from tinkbox.model.text import quoted
-from tinkbox.model.tokens import MAX_LOGINS, MAX_TOKENS, PREFIX, Token, parse_name, refuse_more
+from tinkbox.model.tokens import MAX_LOGINS, MAX_TOKENS, PREFIX, Token, parse_name, refuse_more, refuse_text
 from tinkbox.store.database import Store, Tables
 
 # How coarsely it is kept when a token was used last, and how often that is saved, in seconds.
@@ -165,7 +165,9 @@ class Tokens:
         return True
 
     async def revoke(self, name: str) -> list[Token]:
-        """End all tokens of this name, and what is under way with them; raises NotFound."""
+        """End all tokens of this name, and what is under way with them; raises NotFound, and Invalid for the text of one."""
+        of_text = self._by_hash.get(hash_of(name))
+        refuse_text(name, of_text.name if of_text is not None else "")
         async with self._turn:
             found = [each for each in self.all() if each.name == name]
             if not found:

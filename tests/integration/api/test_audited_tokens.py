@@ -1,0 +1,63 @@
+"""People type the text of a token where its name is asked for: it is in no line of the audit, and not in the log."""
+
+import io
+import json
+import logging
+from collections.abc import Iterator
+
+import aiohttp
+import pytest
+
+from tests.integration.api.door import Door
+from tests.integration.api.test_access import NEEDED
+from tests.integration.api.test_audit import lines, refused
+from tinkbox.log_text import LogText
+
+SECRET = "0123456789ab" * 4
+TOKEN = f"tbx_{SECRET}"
+
+
+@pytest.fixture
+def log() -> Iterator[io.StringIO]:
+    written = io.StringIO()
+    handler = logging.StreamHandler(written)
+    handler.setFormatter(LogText())
+    logging.getLogger().addHandler(handler)
+    yield written
+    logging.getLogger().removeHandler(handler)
+
+
+@pytest.mark.parametrize("text", [TOKEN, TOKEN.upper(), TOKEN[:20], f"a-{TOKEN}-b", f"{'x' * 290}{TOKEN}"])
+async def test_no_route_has_the_text_of_a_token_recorded_or_logged(door: Door, log: io.StringIO, text: str) -> None:
+    for method, path in NEEDED:
+        url = path.replace("{key}", text).replace("{id}", text).replace("{kind}", text)
+        if "{" in path and method != "GET":
+            await door.ask(method, f"{url}?reference={text}&name={text}", {"name": text, "rights": [text]})
+    logging.getLogger("tinkbox").warning("no %s here", text)
+    await door.box.audit.flush(all_of_them=True)
+    written = json.dumps(await lines(door)) + log.getvalue()
+    assert "tbx_…" in json.dumps(await lines(door), ensure_ascii=False)
+    assert SECRET[:12] not in written.lower()
+
+
+async def test_attempt_that_was_refused_has_not_the_text_of_a_token(door: Door) -> None:
+    async with aiohttp.ClientSession(headers={"Authorization": "Bearer look-token"}) as session:
+        for path in (f"/v1/tokens/{TOKEN}", f"/v1/{TOKEN}"):
+            async with session.delete(door.url + path) as response:
+                assert response.status in (403, 404)
+    assert SECRET not in json.dumps(await refused(door))
+    assert len(await refused(door)) == 1
+
+
+async def test_text_of_a_token_is_no_name_of_one_and_revoking_it_tells_the_name(door: Door) -> None:
+    made = (await door.done("POST", "/v1/tokens", {"name": "bert", "rights": ["look"]}))["token"]
+    status, problem = await door.ask("DELETE", f"/v1/tokens/{made}")
+    assert (status, problem["detail"]) == (
+        422,
+        "this is the text of a token, and its name is asked for: type `tinkbox token revoke bert`",
+    )
+    status, problem = await door.ask("DELETE", f"/v1/tokens/{TOKEN}")
+    assert (status, "`tinkbox token list` shows the names" in problem["detail"]) == (422, True)
+    status, problem = await door.ask("POST", "/v1/tokens", {"name": TOKEN, "rights": ["look"]})
+    assert (status, SECRET in problem["detail"]) == (422, False)
+    await door.done("DELETE", "/v1/tokens/bert")

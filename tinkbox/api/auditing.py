@@ -5,9 +5,11 @@ there, is recorded.  What is recorded beyond that, and what is not, its handler 
 `changes_nothing`, `frees_room`.  What was done its handler says by `api.changes.log_change`, and by `changed` what it was before and is now.
 """
 
-from collections.abc import Callable, Mapping
-from contextlib import AbstractAsyncContextManager
-from typing import Any, Final, TypeVar
+import asyncio
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from typing import Any, Final, Protocol, TypeVar
 
 from aiohttp import hdrs, web
 
@@ -15,13 +17,28 @@ from tinkbox.api.access import TICKET, alternatives, caller
 from tinkbox.door.auditing import Record, known_as, named_in, recorded, route_of
 from tinkbox.door.problems import Handler
 from tinkbox.model.access import Caller, Right
-from tinkbox.model.audit import Changed, Did, digest_of
+from tinkbox.model.audit import MOST_NAMES, Changed, Did, digest_of
 from tinkbox.model.errors import Denied
 
 _RECORD: Final = web.RequestKey("record", Record)
 _READING, _HARMLESS, _FREEING = "recorded_reading", "changes_nothing", "frees_room"
 _LOOKS: Final = (hdrs.METH_GET, hdrs.METH_HEAD, hdrs.METH_OPTIONS)
+_NAMES = "names"
+_SLICE: Final = 64
 H = TypeVar("H", bound=Callable[..., Any])
+
+
+class Naming(Protocol):
+    """What things are called (`api.audited_names`)."""
+
+    async def of_path(self, request: web.Request) -> Sequence[str]: ...
+    async def of_done(self, what: str, which: str) -> Sequence[str]: ...
+
+
+def named_by(handler: H, names: Naming) -> H:
+    """Have the lines of this know all names of what they are about."""
+    setattr(handler, _NAMES, names)
+    return handler
 
 
 def recorded_reading(handler: H) -> H:
@@ -71,7 +88,10 @@ def changed(
 async def record_reading(request: web.Request, what: str, which: str) -> None:
     """Record that something secret is read, where only the handler knows whether it is; raises Unavailable as `recorded` does."""
     person = caller(request)
-    async with recorded(request, person.name, person.means, route_of(request), named_in(request)) as record:
+    names = await _names(request)
+    async with recorded(
+        request, person.name, person.means, route_of(request), named_in(request), names=names
+    ) as record:
         record.did.append(Did(what, which))
 
 
@@ -86,9 +106,12 @@ def note_rehearsal(request: web.Request, is_rehearsal: bool) -> None:
         record.why = "dry run: nothing was changed"
 
 
-def recorded_attachment(request: web.Request, person: str, session: str) -> AbstractAsyncContextManager[Record]:
+@asynccontextmanager
+async def recorded_attachment(request: web.Request, person: str, session: str) -> AsyncIterator[Record]:
     """Do what is within between the line that a person comes to a shell, and the one that they left it."""
-    return recorded(request, person, TICKET, "shell attached", session)
+    names = await _names(request)
+    async with recorded(request, person, TICKET, "shell attached", session, names=names) as record:
+        yield record
 
 
 def _is_recorded(request: web.Request, person: Caller) -> bool:
@@ -101,14 +124,34 @@ def _is_recorded(request: web.Request, person: Caller) -> bool:
 
 
 async def _recorded(request: web.Request, handler: Handler, person: Caller) -> web.StreamResponse:
-    freeing = hasattr(request.match_info.handler, _FREEING)
+    freeing, names = hasattr(request.match_info.handler, _FREEING), await _names(request)
     async with recorded(
-        request, person.name, person.means, route_of(request), named_in(request), frees_room=freeing
+        request, person.name, person.means, route_of(request), named_in(request), names=names, frees_room=freeing
     ) as record:
         request[_RECORD] = record
-        response = await handler(request)
+        try:
+            response = await handler(request)
+        finally:
+            await _name_what_was_done(request, record, names)
         record.status = response.status
         return response
+
+
+async def _names(request: web.Request) -> Sequence[str]:
+    naming: Naming | None = getattr(request.match_info.handler, _NAMES, None)
+    return await naming.of_path(request) if naming is not None else ()
+
+
+async def _name_what_was_done(request: web.Request, record: Record, known: Sequence[str]) -> None:
+    """Add names to what was done, but where the line has all of them."""
+    naming: Naming | None = getattr(request.match_info.handler, _NAMES, None)
+    if naming is None:
+        return
+    for number, each in enumerate(record.did):
+        if (which := each.which.split(",", 1)[0]) not in known or len(known) > MOST_NAMES:
+            record.did[number] = replace(each, names=await naming.of_done(each.what, which))
+        if number % _SLICE == _SLICE - 1:
+            await asyncio.sleep(0)
 
 
 def _marked(handler: H, mark: str) -> H:

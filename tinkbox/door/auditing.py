@@ -1,6 +1,6 @@
 """What both doors tell the audit: what is about to be done and what became of it, and attempts that were refused."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from typing import Final
@@ -48,18 +48,25 @@ def known_as(request: web.Request, who: str, how: str) -> None:
 
 @asynccontextmanager
 async def recorded(
-    request: web.Request, who: str, how: str, what: str, named: str = "", *, frees_room: bool = False
+    request: web.Request,
+    who: str,
+    how: str,
+    what: str,
+    named: str = "",
+    *,
+    names: Sequence[str] = (),
+    frees_room: bool = False,
 ) -> AsyncIterator[Record]:
     """Do what is within between two lines: that it was asked, and what became of it.
 
-    `what` is the request, such as `PUT /v2/{name}/manifests/{selector}`, and `named` what it is about.  Raises Unavailable where it
+    `what` is the request, such as `PUT /v2/{name}/manifests/{selector}`, and `named` what it is about, which has these `names`.  Raises Unavailable where it
     cannot be recorded, as `Audit.begin` says.  Who stops the appliance meanwhile leaves the first line alone.
     """
     audit, record = audit_of(request), Record()
     if audit is None:
         yield record
         return
-    act = Act(kind=Kind.ASKED, who=who, how=how, source=request.remote or "", what=what, object=named)
+    act = Act(kind=Kind.ASKED, who=who, how=how, source=request.remote or "", what=what, object=named, names=names)
     request[_RECORDED] = True
     asked = await audit.begin(act, frees_room=frees_room)
     try:

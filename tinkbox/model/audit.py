@@ -22,6 +22,8 @@ NONE_BEFORE: Final = "0" * 64
 # Letters of a text in a line, and things that one line tells of: of more there are several lines.
 MOST_LETTERS: Final = 300
 MOST_TOLD: Final = 100
+# Names of a thing that one line has; more of them are told of the same thing once more.
+MOST_NAMES: Final = 100
 # What the appliance did when a line tells that the lines before it were not as they should be.
 EXAMINED: Final = "audit examined"
 FIELDS: Final = ("number", "who", "object")
@@ -44,10 +46,19 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Did:
-    """What was done to one thing, in the words of the log: `hardware edited`, and an id."""
+    """What was done to one thing, in the words of the log: `hardware edited`, and an id.
+
+    `names` are all that it was called then, and what belongs to it: a machine's MACs, a workflow's machines.
+    """
 
     what: str
     which: str
+    names: Sequence[str] = ()
+
+    def document(self) -> dict[str, Any]:
+        """Its fields in JSON, without names that there are none of."""
+        told: dict[str, Any] = {"what": _bounded(self.what), "which": _bounded(self.which)}
+        return told | _names(self.names)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +77,7 @@ class Act:
 
     `who` is a name, empty: not known; `how` tells how they showed it (`model.access.Means`), empty: not at all.  `source` is
     the address that they asked from, empty: this host.  `what` is a request, such as `DELETE /v1/hardware/{key}`, or words, and
-    `object` what it was about, as it was named there.  `asked` is the number of the line that this one ends, 0: of none.
+    `object` what it was about, as it was named there; `names` are all that this was called then, as `Did` has them.  `asked` is the number of the line that this one ends, 0: of none.
     """
 
     kind: Kind
@@ -75,6 +86,7 @@ class Act:
     source: str = ""
     what: str = ""
     object: str = ""
+    names: Sequence[str] = ()
     asked: int = 0
     status: int = 0
     did: Sequence[Did] = ()
@@ -97,7 +109,7 @@ class Act:
         beside: dict[str, Any] = {
             "asked": self.asked,
             "status": self.status,
-            "did": [{"what": _bounded(each.what), "which": _bounded(each.which)} for each in self.did],
+            "did": [each.document() for each in self.did],
             "changed": [
                 {"kind": each.kind, "key": _bounded(each.key), "before": each.before, "after": each.after}
                 for each in self.changed
@@ -107,7 +119,7 @@ class Act:
             "through": self.through,
             "through_digest": self.through_digest,
         }
-        return told | {name: value for name, value in beside.items() if value}
+        return told | _names(self.names) | {name: value for name, value in beside.items() if value}
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +147,7 @@ class Head:
 class Listing:
     """Which lines a list has: all conditions hold.  Empty and None: any.
 
-    `object` is part of what a line is about, `what` of what was done or asked.  A line that only asked is left out where
+    `object` is part of what a line is about, or of any name of that, `what` of what was done or asked.  A line that only asked is left out where
     another tells what became of it, unless `every` line is wanted.
     """
 
@@ -181,12 +193,13 @@ def line_from_document(document: Mapping[str, Any]) -> Line:
 
 def in_lines(act: Act) -> list[Act]:
     """The same act in as many as it takes that none tells of more than MOST_TOLD things."""
-    pieces = range(0, max(len(act.did), len(act.changed), 1), MOST_TOLD)
+    did = [piece for each in act.did for piece in _pieces(each)]
+    pieces = range(0, max(len(did), len(act.changed), 1), MOST_TOLD)
     return [
         Act(
-            kind=act.kind, who=act.who, how=act.how, source=act.source, what=act.what, object=act.object,
+            kind=act.kind, who=act.who, how=act.how, source=act.source, what=act.what, object=act.object, names=act.names,
             asked=act.asked, status=act.status, times=act.times, why=act.why,
-            did=act.did[at : at + MOST_TOLD], changed=act.changed[at : at + MOST_TOLD],
+            did=did[at : at + MOST_TOLD], changed=act.changed[at : at + MOST_TOLD],
         )
         for at in pieces
     ]  # fmt: skip
@@ -306,6 +319,16 @@ def _fields(text: str) -> Mapping[str, Any] | None:
     except (ValueError, RecursionError):
         return None
     return found if isinstance(found, dict) else None
+
+
+def _pieces(did: Did) -> list[Did]:
+    names = list(dict.fromkeys(filter(None, did.names)))
+    return [Did(did.what, did.which, names[at : at + MOST_NAMES]) for at in range(0, max(len(names), 1), MOST_NAMES)]
+
+
+def _names(names: Sequence[str]) -> dict[str, list[str]]:
+    told = list(dict.fromkeys(_bounded(each) for each in names if each))[:MOST_NAMES]
+    return {"names": told} if told else {}
 
 
 def _bounded(text: str) -> str:

@@ -56,12 +56,14 @@ class AuditTable:
             conditions.append("at >= ?")
             values.append(wanted.since.isoformat())
         if wanted.object:
-            # What was done may have been named otherwise than it was asked for.
+            # Lines of earlier releases have no names.
             conditions.append(
-                "(instr(lower(object), ?) OR EXISTS (SELECT 1 FROM json_each(line, '$.did') "
-                "WHERE instr(lower(json_extract(value, '$.which')), ?)))"
+                "(instr(lower(object), ?) OR EXISTS (SELECT 1 FROM json_each(line, '$.names') WHERE instr(lower(value), ?)) "
+                "OR EXISTS (SELECT 1 FROM json_each(line, '$.did') AS done WHERE "
+                "instr(lower(json_extract(done.value, '$.which')), ?) OR EXISTS "
+                "(SELECT 1 FROM json_each(done.value, '$.names') AS called WHERE instr(lower(called.value), ?))))"
             )
-            values += [wanted.object.lower()] * 2
+            values += [wanted.object.lower()] * 4
         if wanted.what:
             conditions.append(
                 "(instr(lower(json_extract(line, '$.what')), ?) OR EXISTS (SELECT 1 FROM json_each(line, '$.did') "

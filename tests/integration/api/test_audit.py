@@ -17,7 +17,7 @@ from tests.integration.api.door import TOKEN, Door
 from tests.integration.api.test_access import NEEDED, REHEARSED
 from tests.integration.api.test_departed_clients import CHANGES, Change
 from tests.integration.api.test_shells import Held
-from tests.integration.engine.appliance import HELLO, hardware
+from tests.integration.engine.appliance import HELLO, hardware, mac
 from tests.integration.engine.held import hold
 from tinkbox.engine.audit import audit as audits
 from tinkbox.model.access import Right
@@ -48,7 +48,8 @@ async def test_change_is_a_line_before_and_one_after_it_is_made(door: Door) -> N
     assert told.items() <= asked.items()
     assert told.items() <= done.items()
     assert (asked["kind"], done["kind"], done["asked"], done["status"]) == ("asked", "done", asked["number"], 200)
-    assert done["did"] == [{"what": "hardware pushed", "which": MACHINE}]
+    names = [MACHINE, "machine-1", mac(1), "172.30.0.11"]
+    assert done["did"] == [{"what": "hardware pushed", "which": MACHINE, "names": names}]
     assert done["previous"] == asked["digest"]
     verdict = await door.done("GET", "/v1/audit/verify")
     whole = {"lines": 2, "first": 1, "last": 2, "wrong": 0, "problem": "", "digest": done["digest"]}
@@ -327,7 +328,7 @@ async def test_list_has_what_is_asked_for(door: Door) -> None:
     await door.done("POST", "/v1/hardware/machine-1/retire", {})
     await door.ask("DELETE", "/v1/hardware/other")
     assert [each["number"] for each in await lines(door, "")] == [6, 4, 2]
-    assert [each["number"] for each in await lines(door, "object=machine-1")] == [4]
+    assert [each["number"] for each in await lines(door, "object=machine-1")] == [4, 2]
     assert [each["number"] for each in await lines(door, f"object={MACHINE}&sort=number")] == [2, 4]
     assert [each["number"] for each in await lines(door, "what=retire&every=1")] == [4, 3]
     assert [each["number"] for each in await lines(door, "since=30s")] == [6, 4]

@@ -10,6 +10,7 @@ from typing import Any
 
 from aiohttp import web
 
+from tinkbox.api.audited_names import Names, naming
 from tinkbox.api.compared_documents import Documents, MachineDocuments, TemplateDocuments, WorkflowDocuments, comparing
 from tinkbox.api.following import Followers
 from tinkbox.api.metrics import Answers
@@ -159,7 +160,8 @@ class OperatorDoor:
             "template": TemplateDocuments(self.templates),
             "workflow": WorkflowDocuments(self.workflows),
         }
-        described = comparing(self._described(), kinds)
+        names = Names(self.machines.known, self.templates, self.workflows, self.rollouts, self.shells)
+        described = naming(comparing(self._described(), kinds), names)
         return [*described, *openapi.routes(described)]
 
     def _described(self) -> list[web.RouteDef]:

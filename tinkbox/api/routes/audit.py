@@ -33,8 +33,11 @@ JSON_LINES: Final = "application/jsonl"
 
 
 class DidDocument(TypedDict):
+    """`names` are all that the thing was called then, and what belongs to it."""
+
     what: str
     which: str
+    names: NotRequired[list[str]]
 
 
 class ChangedDocument(TypedDict):
@@ -51,7 +54,7 @@ _From = TypedDict("_From", {"from": str})
 
 
 class LineDocument(_From):
-    """A line of the audit: all but `digest` is what that is the SHA-256 of, in canonical JSON."""
+    """A line of the audit: all but `digest` is what that is the SHA-256 of, in canonical JSON; `names` are those of `object`."""
 
     number: int
     at: Time
@@ -62,6 +65,7 @@ class LineDocument(_From):
     object: str
     previous: str
     digest: str
+    names: NotRequired[list[str]]
     asked: NotRequired[int]
     status: NotRequired[int]
     did: NotRequired[list[DidDocument]]
@@ -102,7 +106,7 @@ def routes(audit: Audit, deliveries: Callable[[], Sequence[Delivery]], followers
         sort_by(FIELDS),
     )
     async def show_list(request: web.Request) -> Json[list[LineDocument]]:
-        """Lines of the audit, the newest first and 10,000 at most; `object` and `what` are parts of what they tell."""
+        """Lines of the audit, the newest first and 10,000 at most; `object` and `what` are parts of what they tell, `object` of any name of it."""
         query = Query(request)
         wanted = Listing(
             who=query.text("who"),

@@ -4,7 +4,8 @@ What a key means outside of a scope is not found, in the same words as what does
 key that may be asked for is replaced by the id that it means, so that the route means the same.
 """
 
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import replace
 
 from aiohttp import web
@@ -12,6 +13,7 @@ from aiohttp import web
 from tinkbox.api.access import caller
 from tinkbox.api.requests import key_of
 from tinkbox.engine.machines.machines import Machines
+from tinkbox.engine.machines.machines_within import MachinesWithin
 from tinkbox.engine.workflows.breakpoints import Breakpoints
 from tinkbox.model.access import Caller
 from tinkbox.model.errors import Conflict, NotFound
@@ -44,37 +46,34 @@ class Scopes:
         )
 
     def machine_of(self, person: Caller, key: str) -> str:
-        """The id of the machine that a key means; raises NotFound, and for who has no scope what `find` raises."""
-        scope = person.scope
-        if scope is None:
-            return self._machines.known.find(key).hardware.id
+        """The id of the machine that a key means; raises NotFound, and Conflict where it means several."""
+        within = MachinesWithin(self._machines.known, person.scope)
         try:
-            found = self._machines.known.find(key).hardware
-        except (NotFound, Conflict):
-            raise _none("machine", key, person) from None
-        if not scope.matches(found.labels):
-            raise _none("machine", key, person)
-        return found.id
-
-    async def workflow_of(self, person: Caller, key: str, to_change: ToChange = ToChange.NO) -> str:
-        """The id of the workflow that a key means; raises as `machine_of`."""
-        try:
-            found = (await self._breakpoints.standing(key, to_change)).workflow
-        except (NotFound, Conflict):
+            return within.find(key).hardware.id
+        except NotFound:
             if person.scope is None:
                 raise
-            raise _none("workflow", key, person) from None
-        if person.scope is not None and not self._within(person.scope, found):
-            raise _none("workflow", key, person)
-        return found.id
+            raise _none("machine", key, person) from None
 
-    def refuse_others(self, person: Caller, values: Iterable[str]) -> None:
-        """Raises NotFound where one of the values that fill a template is an address of a machine outside of the scope."""
-        known = self._machines.known
-        for each in values:
-            record = known.get(known.at(each))
-            if person.scope is not None and record is not None and not person.scope.matches(record.hardware.labels):
-                raise _none("machine", each, person)
+    async def workflow_of(self, person: Caller, key: str, to_change: ToChange = ToChange.NO) -> str:
+        """The id of the workflow that a key means, all machines of which are within the scope; raises as `machine_of`."""
+        if person.scope is None:
+            return (await self._breakpoints.standing(key, to_change)).workflow.id
+        machine = ""
+        with suppress(NotFound, Conflict):
+            machine = self.machine_of(person, key)
+        ids = self.ids(person.scope)
+        try:
+            return (await self._breakpoints.standing_among(key, ids, machine, to_change)).workflow.id
+        except NotFound:
+            raise _none("workflow", key, person) from None
+
+    async def shell(self, person: Caller, key: str, workflow_of: Callable[[str], Awaitable[str]]) -> None:
+        """Raises NotFound where the shell that a key means is of no workflow within the scope."""
+        try:
+            await self.workflow_of(person, await workflow_of(key))
+        except (NotFound, Conflict):
+            raise _none("shell", key, person) from None
 
     def ids(self, scope: Selector) -> tuple[str, ...]:
         """The ids of the machines within a scope."""
@@ -84,15 +83,6 @@ class Scopes:
         """The same list, of the workflows that who asks may see."""
         scope = caller(request).scope
         return wanted if scope is None else replace(wanted, within=self.ids(scope))
-
-    def _within(self, scope: Selector, workflow: Workflow) -> bool:
-        records = [self._machines.known.get(each) for each in workflow_machines(workflow)]
-        hosts = [self._machines.known.get(each.service.host) for each in workflow.services]
-        machines = [each.hardware if each is not None else None for each in records]
-        return bool(machines) and all(
-            each is not None and scope.matches(each.labels)
-            for each in (*machines, *(each.hardware for each in hosts if each is not None))
-        )
 
 
 def workflow_machines(workflow: Workflow) -> list[str]:

@@ -362,6 +362,15 @@ class WorkflowTable:
             return self.called(name)
         return [(row["id"], State(row["state"])) for row in reversed(rows)]
 
+    def called_among(self, name: str, ids: Collection[str]) -> list[tuple[str, State]]:
+        """The ids of those of these workflows that have this name, with their states, oldest first."""
+        rows = self._sql.execute(
+            "SELECT id, state FROM workflow WHERE NOT deleting AND name = ? AND id IN (SELECT value FROM json_each(?)) "
+            "ORDER BY number",
+            (name, json.dumps(list(ids))),
+        ).fetchall()
+        return [(row["id"], State(row["state"])) for row in rows]
+
     def shared_names(self, names: Iterable[str]) -> set[str]:
         """Those of these names that several workflows have."""
         rows = self._sql.execute(

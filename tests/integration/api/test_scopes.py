@@ -82,11 +82,25 @@ async def test_workflows_are_listed_shown_and_changed_within_the_scope_alone(rac
     assert states[inside] != states[outside] == "PENDING"
 
 
-async def test_a_name_that_workflows_share_means_the_newest_which_may_be_outside(rack: Rack) -> None:
-    await made(rack.door, IN)
-    await made(rack.door, OUT)
+async def test_a_name_that_workflows_share_means_the_one_within_the_scope(rack: Rack) -> None:
+    inside, _ = await made(rack.door, IN), await made(rack.door, OUT)
+    assert (await rack.done("GET", "/v1/workflows/hello_world_workflow"))["id"] == inside
+    assert (await rack.done("GET", f"/v1/workflows/{inside[:8]}"))["id"] == inside
+    assert (await rack.done("GET", "/v1/workflows/machine-1"))["id"] == inside
+    await rack.done("POST", "/v1/workflows/hello_world_workflow/cancel")
+    again = await made(rack.door, IN)
+    assert (await rack.done("GET", "/v1/workflows/hello_world_workflow"))["id"] == again
     status, problem = await rack.ask("POST", "/v1/workflows/hello_world_workflow/cancel")
-    assert (status, problem["detail"][:11]) == (404, "no workflow")
+    assert (status, "2 workflows are called" in problem["detail"]) == (409, True)
+
+
+async def test_a_machine_s_name_means_the_one_within_the_scope(rack: Rack) -> None:
+    document = hardware(OUT)
+    document["network"]["interfaces"][0]["dhcp"]["hostname"] = "machine-1"
+    await rack.door.done("POST", "/v1/hardware", document)
+    assert (await rack.door.ask("GET", "/v1/hardware/machine-1"))[0] == 409
+    assert (await rack.done("GET", "/v1/hardware/machine-1"))["id"] == hardware(IN)["id"]
+    assert (await rack.done("GET", "/v1/hardware/00000000"))["id"] == hardware(IN)["id"]
 
 
 async def test_a_workflow_that_has_work_outside_of_the_scope_is_outside(rack: Rack) -> None:
@@ -102,11 +116,11 @@ async def test_workflows_are_made_for_machines_of_the_scope_alone(rack: Rack) ->
     named = HELLO.replace("{{.device_1}}", mac(OUT))
     await rack.door.done("POST", "/v1/templates", {"name": "named", "data": named})
     refused: list[tuple[dict[str, object], int]] = [
-        ({"template": "hello", "hardware": {"device_1": mac(OUT)}}, 404),
-        ({"template": "hello", "hardware": {"device_1": "172.30.0.12"}}, 404),
+        ({"template": "hello", "hardware": {"device_1": mac(OUT)}}, 422),
+        ({"template": "hello", "hardware": {"device_1": "172.30.0.12"}}, 422),
         ({"template": "hello", "machine": "machine-2"}, 404),
-        ({"template": "relay", "hardware": {"a": mac(IN), "b": mac(OUT)}}, 404),
-        ({"template": "named", "hardware": {"device_1": mac(IN)}}, 403),
+        ({"template": "relay", "hardware": {"a": mac(IN), "b": mac(OUT)}}, 422),
+        ({"template": "named", "hardware": {"device_1": mac(IN)}}, 422),
         ({"documents": "kind: Workflow"}, 403),
     ]
     for wish, status in refused:

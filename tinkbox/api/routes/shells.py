@@ -146,7 +146,7 @@ class _ShellDoor:
         """A session's recording, as asciicast."""
         key, person = request.match_info["id"], caller(request)
         if person.scope is not None:
-            await self._scopes.workflow_of(person, await self._shells.workflow_of(key))
+            await self._scopes.shell(person, key, self._shells.workflow_of)
         content = await self._shells.recording(key)
         return web.Response(body=content, headers={"Content-Type": ASCIICAST, "Cache-Control": "no-store"})
 

@@ -466,7 +466,6 @@ class _WorkflowDoor:
         machine = text_field(document, "machine") if document.get("machine") is not None else ""
         devices = devices_of(document) if document.get("hardware") is not None or not machine else {}
         machine = self.scopes.machine_of(person, machine) if machine and person.scope is not None else machine
-        self.scopes.refuse_others(person, map(as_text, devices.values()))
         notes = await self._in_vain(template, devices) if looks else []
         if machine:
             wanted = Wanted(

@@ -96,7 +96,9 @@ def declare(noun: argparse.ArgumentParser) -> None:
     verbs = add_verbs(noun, STORY, RESULTS)
     verb = add_listing(add_verb(verbs, "list", show_list, "lines, the newest first"), quiet="numbers only")
     verb.add_argument("--who", type=filled, metavar="NAME", help="of this person only")
-    verb.add_argument("--object", type=filled, metavar="TEXT", help="about what has this in its id, a name or an address")
+    verb.add_argument(
+        "--object", type=filled, metavar="TEXT", help="about what has this in its id, a name or an address"
+    )
     verb.add_argument(
         "--what", type=filled, metavar="TEXT", help="what was done or asked has this in it, such as delete"
     )

@@ -13,6 +13,7 @@ from typing import Any, Final, TypeVar
 
 from tinkbox.engine.documents.definitions import refuse_ignored
 from tinkbox.engine.machines.known_machines import KnownMachines
+from tinkbox.engine.machines.machines_within import MachinesWithin
 from tinkbox.engine.rules.arming import Change, armed
 from tinkbox.engine.templates.binding import HardwareAt, Names, WorkerNamed, bind, bind_services
 from tinkbox.engine.templates.built_in import BuiltIn
@@ -263,7 +264,8 @@ async def planned(
 
     Raises Invalid for what is wrong whatever the machine.
     """
-    text, at = template.data, hardware_at(known)
+    within = MachinesWithin(known, wanted.scope)
+    text, at = template.data, within.only(hardware_at(known))
     device = device_of(text, names, wanted.parameters)
     parameters = with_appliance(text, names, wanted.parameters)
     check_size({device: "", **parameters})
@@ -280,7 +282,7 @@ async def planned(
 
         def judge(piece: Sequence[Chosen] = piece, rendered: Sequence[Rendered | Invalid] = rendered) -> list[_Judged]:
             return [
-                _judged(each, result, wanted, names, at, known.worker_named, gap)
+                _judged(each, result, wanted, names, at, within.worker_named, gap)
                 for each, result in zip(piece, rendered, strict=True)
             ]
 

@@ -7,7 +7,7 @@ A worker lets nothing go without a verdict.  Whoever says that an action runs, b
 a store that was put back since: it is believed where a breakpoint was set, as what is asked inside a container is.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import TypeVar
@@ -22,7 +22,7 @@ from tinkbox.engine.wakeups import Wakeups
 from tinkbox.engine.workflows.attempts import fence, owned
 from tinkbox.engine.workflows.endings import tell
 from tinkbox.engine.workflows.holds import begin_hold, decide, decided, held_action, resume
-from tinkbox.engine.workflows.workflows import UNFINISHED, find_to_change, find_workflow
+from tinkbox.engine.workflows.workflows import UNFINISHED, find_among, find_to_change, find_workflow
 from tinkbox.model import breakpoint as model
 from tinkbox.model import history
 from tinkbox.model.breakpoint import MAX_HOLD_SECONDS, MAX_HOLDS, Hold, Kind, Verb, Verdict
@@ -121,6 +121,14 @@ class Breakpoints:
             return _standing(tables, found)
 
         return await self._store.read(question)
+
+    async def standing_among(
+        self, key: str, machines: Sequence[str], machine: str, to_change: ToChange = ToChange.NO
+    ) -> Standing:
+        """The same of the one that a key means among those that have work for these machines alone (`find_among`)."""
+        return await self._store.read(
+            lambda tables: _standing(tables, find_among(tables, key, machines, machine, to_change))
+        )
 
     async def all(self, wanted: WorkflowListing = ANY) -> list[Standing]:
         """The same of every workflow that is wanted, is not over and has something armed or held, oldest first."""

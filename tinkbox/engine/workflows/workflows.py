@@ -11,6 +11,7 @@ from tinkbox.engine.documents.definitions import refuse_ignored
 from tinkbox.engine.lookup import MOST_TOLD, only, only_called, only_machine
 from tinkbox.engine.machines.absences import SILENCE
 from tinkbox.engine.machines.machines import Machines, refuse_retired
+from tinkbox.engine.machines.machines_within import MachinesWithin
 from tinkbox.engine.rules.arming import Change, armed
 from tinkbox.engine.rules.progress import first_to_retry
 from tinkbox.engine.secrets.giving import Giving
@@ -46,7 +47,7 @@ from tinkbox.model.breakpoint import THE_TEMPLATE, Breakpoints
 from tinkbox.model.declaration import Declaration, SaidMachine
 from tinkbox.model.devices import Devices, as_text
 from tinkbox.model.documents.secret_fields import masked_machine
-from tinkbox.model.errors import Conflict, Forbidden, Invalid, NotFound, Problem
+from tinkbox.model.errors import Conflict, Invalid, NotFound, Problem
 from tinkbox.model.hardware import Hardware, name_of
 from tinkbox.model.images.standing import StandingOf
 from tinkbox.model.journal import summary
@@ -264,7 +265,7 @@ class Workflows:
         )
         with self._renderings.place(who or OPERATOR) as turn:
             way_out = GIVEN_BY if declared is None else DECLARED_IN
-            lookup = self.lookup(partial(self._machine_at, scope=scope, secrets=secrets))
+            lookup = self.lookup(partial(self._machine_at, scope=scope, secrets=secrets), scope)
             ((_, rendered),) = await fill_each(
                 template.data, [wanted], lookup, turn, way_out=way_out, clock=self._clock
             )
@@ -292,14 +293,16 @@ class Workflows:
     def _refuse_unfit_secrets(self, tables: Tables, workflow_id: str, rendered: Rendered) -> None:
         self._giving.refuse_unfit(tables, workflow_id, rendered.text, rendered.definition.secrets)
 
-    def lookup(self, at: Callable[[str], Hardware | None]) -> Lookup:
-        """What templates are filled by, with these machines."""
+    def lookup(self, at: Callable[[str], Hardware | None], scope: Selector | None = None) -> Lookup:
+        """What templates are filled by, with these machines, of which no other than those of the `scope` is named."""
         appliance = (self._names.name, self._names.address)
-        return Lookup(at=at, worker_named=self._machines.known.worker_named, appliance=appliance)
+        within = MachinesWithin(self._machines.known, scope)
+        return Lookup(at=at, worker_named=within.worker_named, appliance=appliance)
 
     def _machine_at(self, address: str, scope: Selector | None = None, *, secrets: bool = True) -> Hardware | None:
-        record = self._machines.known.get(self._machines.known.at(address))
-        if record is None or (scope is not None and not scope.matches(record.hardware.labels)):
+        within = MachinesWithin(self._machines.known, scope)
+        record = within.get(within.at(address))
+        if record is None:
             return None
         return record.hardware if secrets else masked_machine(record.hardware)
 
@@ -308,9 +311,13 @@ class Workflows:
         return self._renderings.place(who)
 
     def bound(self, hardware_at: HardwareAt, prepared: Prepared) -> Workflow:
-        """The workflow as it would begin; raises Invalid for what cannot be bound to machines, and for images that are required."""
+        """The workflow as it would begin; raises Invalid for what cannot be bound to machines, and for images that are required.
+
+        A machine outside of the scope is as one that is not there.
+        """
         now, definition = self._clock(), prepared.rendered.definition
-        worker_named = self._machines.known.worker_named
+        within = MachinesWithin(self._machines.known, prepared.scope)
+        hardware_at, worker_named = within.only(hardware_at), within.worker_named
         actions = bind(hardware_at, definition, self._names, worker_named)
         services = bind_services(hardware_at, definition, self._names, prepared.id, worker_named)
         planned = Workflow(
@@ -340,7 +347,6 @@ class Workflows:
         """Store a workflow, which is returned, behind those that are there, and give its machines their tickets."""
         workflow = self.bound(tables.hardware.by_address, prepared)
         definition, workers = prepared.rendered.definition, workflow.workers()
-        self._refuse_beyond(prepared.scope, workflow)
         refuse_retired(tables, workers)
         self._refuse_unfit_secrets(tables, prepared.id, prepared.rendered)
         tables.workflows.insert(workflow, prepared.said)
@@ -353,17 +359,6 @@ class Workflows:
         tables.events.add(workflow.id, workflow.created_at, *history.created(workflow))
         _arm(tables, workflow, definition.breakpoints, prepared.breakpoints, prepared.who)
         return workflow
-
-    def _refuse_beyond(self, scope: Selector | None, workflow: Workflow) -> None:
-        """Raises Forbidden for work on machines outside of a scope; the appliance may host services of it."""
-        if scope is None:
-            return
-        known = self._machines.known
-        hosts = [each.service.host for each in workflow.services if known.get(each.service.host) is not None]
-        for each in (*(one.action.worker for one in workflow.actions), *hosts):
-            record = known.get(each)
-            if record is None or not scope.matches(record.hardware.labels):
-                raise Forbidden(f"the workflow has work for a machine outside of the scope {scope} of your token")
 
     async def taken_in(self, name: str, workers: Sequence[str]) -> None:
         """Follow what `take_in` committed of a workflow of this name for these machines."""
@@ -694,6 +689,29 @@ def find_to_change(tables: Tables, key: str, to_change: ToChange = ToChange.ANY)
     )
     _refuse_namesake(tables, found, key, to_change)
     return found
+
+
+def find_among(
+    tables: Tables, key: str, machines: Sequence[str], machine: str, to_change: ToChange = ToChange.NO
+) -> Workflow:
+    """What `key` means among the workflows that have work for these `machines` alone, as if there were no others.
+
+    `machine` is the one of them that the key means, empty: none.  Raises NotFound and Conflict as `find_to_change`.
+    """
+    ids = tables.workflows.listed_ids(WorkflowListing(within=machines))[0]
+    if key in ids:
+        return tables.workflows.get(key)
+    if called := tables.workflows.called_among(key, ids):
+        over = FINAL if to_change in _OF_PRESENT else ()
+        newest = called[-1][0]
+        return tables.workflows.get(
+            newest if to_change is ToChange.NO else only_called(called, "workflow", key, over=over)
+        )
+    if machine:
+        found = _of_machine(tables, machine, key, to_change)
+        return tables.workflows.get(only([each for each in ids if each == found.id], "workflow", key))
+    begun = [each for each in ids if each.startswith(key)] if len(key) >= keys.LEAST else []
+    return tables.workflows.get(only(begun, "workflow", key))
 
 
 def _refuse_other_run(workflow: Workflow, run: int | None) -> None:

@@ -1,0 +1,61 @@
+"""The machines within a scope, looked up as if there were no others: so nothing is learned of those that are outside."""
+
+from collections.abc import Callable, Sequence
+
+from tinkbox.engine.lookup import only_machine
+from tinkbox.engine.machines.known_machines import KnownMachines
+from tinkbox.model.hardware import worker_of
+from tinkbox.model.labels import Selector
+from tinkbox.model.machine_keys import meant
+from tinkbox.store.hardware import MachineRecord
+
+
+class MachinesWithin:
+    """Those with the labels of `scope`; None: all.  Keys are as `Machines` takes them."""
+
+    def __init__(self, known: KnownMachines, scope: Selector | None) -> None:
+        self._known = known
+        self._scope = scope
+
+    def get(self, hardware_id: str) -> MachineRecord | None:
+        """The record of the machine with exactly this id."""
+        record = self._known.get(hardware_id)
+        if record is None or self._scope is None or self._scope.matches(record.hardware.labels):
+            return record
+        return None
+
+    def find(self, key: str) -> MachineRecord:
+        """The record that a key means.  Raises NotFound, or Conflict when it fits several."""
+        found = [record for each in meant(self, key) if (record := self.get(each)) is not None]
+        by_id = {each.hardware.id: each for each in found}
+        return by_id[only_machine(list(by_id), key, lambda ids: [by_id[each].hardware for each in ids])]
+
+    def has(self, hardware_id: str) -> bool:
+        return self.get(hardware_id) is not None
+
+    def at(self, address: str) -> str:
+        """The id of the machine that has this MAC or id, however these are spelled, IPv4 address or agent id; empty: none has."""
+        found = self._known.at(address)
+        return found if self.has(found) else ""
+
+    def named(self, name: str) -> Sequence[str]:
+        """The ids of the machines that have this name, or an interface with this hostname."""
+        return [each for each in self._known.named(name) if self.has(each)]
+
+    def beginning(self, letters: str) -> Sequence[str]:
+        """The ids that begin with these small letters."""
+        return [each for each in self._known.beginning(letters) if self.has(each)]
+
+    def worker_named(self, name: str) -> str:
+        """What templates call the only machine that has this name or hostname; empty where none has, or several."""
+        records = [record for each in self.named(name) if (record := self.get(each)) is not None]
+        return worker_of(records[0].hardware) if len(records) == 1 else ""
+
+    def only(self, hardware_at: Callable[[str], str | None]) -> Callable[[str], str | None]:
+        """The same question for the id of the machine at an address, answered for these machines alone."""
+
+        def at(address: str) -> str | None:
+            found = hardware_at(address)
+            return found if found is not None and self.has(found) else None
+
+        return at if self._scope is not None else hardware_at

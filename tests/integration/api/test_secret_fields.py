@@ -122,3 +122,27 @@ async def test_a_change_is_answered_without_secrets_too(filled: Door) -> None:
         assert status == 200, answer
         assert "top-secret" not in answer, path
         assert MASKED in answer, path
+
+
+@pytest.mark.parametrize("guess", ["#cloud-config\npassword: a-guess\n", None])
+async def test_dry_run_without_secrets_says_nothing_of_a_guess(filled: Door, guess: str | None) -> None:
+    document = machine()
+    if guess is not None:
+        document["metadata"]["instance"]["userdata"] = guess
+        document["metadata"]["custom"]["ssh_host_keys"]["rsa"] = guess
+    for more in ({}, {"diff": True}):
+        wish = {"files": [{"name": "a.json", "text": json.dumps(document)}], "dry_run": True, **more}
+        status, text = await asked(filled, "look-token", "POST", "/v1/apply", wish)
+        told = json.loads(text)
+        assert (status, [each["outcome"] for each in told["results"]]) == (200, ["unchanged"])
+        assert [each["text"] for each in told["notes"]] == [
+            "what the field calls secret, such as user-data, is not compared: that needs the right to secrets"
+        ]
+    wish["files"] = [{"name": "a.json", "text": json.dumps({**document, "labels": {"rack": "r1"}})}]
+    _, text = await asked(filled, "look-token", "POST", "/v1/apply", wish)
+    assert [each["outcome"] for each in json.loads(text)["results"]] == ["configured"]
+    _, text = await asked(
+        filled, TOKEN, "POST", "/v1/apply", {**wish, "files": [{"name": "a.json", "text": json.dumps(document)}]}
+    )
+    assert [each["outcome"] for each in json.loads(text)["results"]] == ["unchanged" if guess is None else "configured"]
+    assert "not compared" not in text

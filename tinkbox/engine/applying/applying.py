@@ -13,7 +13,7 @@ from datetime import datetime
 from functools import partial
 from typing import Final
 
-from tinkbox.engine.applying.comparison import Decision, Decisions, Outcome, Stored, decide
+from tinkbox.engine.applying.comparison import Decision, Decisions, Outcome, Stored, decide, uncompared
 from tinkbox.engine.applying.document_references import (
     MeantTask,
     about_template,
@@ -242,13 +242,17 @@ class Applying:
                     others += (await _judged_text(one, texts, wish, turn)).problems
                 for kept in documents.kept:
                     others += (await _judged_task(kept, wish, turn)).problems
-                prospect = await ask(lambda tables: self._prospect(tables, documents, None))
+                prospect = await ask(lambda tables: self._prospect(tables, documents, None, secrets=wish.secrets))
                 refuse([*documents.problems, *others, *self._unknown(prospect, documents.unread)])
             if not len(documents):
-                refuse((await ask(lambda tables: self._prospect(tables, documents, None))).decisions.problems)
+                refuse(
+                    (
+                        await ask(lambda tables: self._prospect(tables, documents, None, secrets=wish.secrets))
+                    ).decisions.problems
+                )
                 raise Invalid(_NOTHING_TO_APPLY, documents.notes)
             for _ in range(TRIES):
-                prospect = await ask(lambda tables: self._prospect(tables, documents, wish.prune))
+                prospect = await ask(lambda tables: self._prospect(tables, documents, wish.prune, secrets=wish.secrets))
                 prepared, ignored = await self._prepared(prospect, texts, wish, who, turn)
                 try:
                     if wish.rehearsal or not prospect.changes:
@@ -272,9 +276,11 @@ class Applying:
             await in_thread(turn, _take_parts, piece, reading)
         return await in_thread(turn, reading.documents)
 
-    def _prospect(self, tables: Tables, documents: Documents, prune: Selector | None) -> _Prospect:
+    def _prospect(
+        self, tables: Tables, documents: Documents, prune: Selector | None, *, secrets: bool = True
+    ) -> _Prospect:
         surplus = surplus_of(tables, documents, prune)
-        decisions = self._decide(tables, documents, surplus.leaving)
+        decisions = self._decide(tables, documents, surplus.leaving, secrets=secrets)
         new = [each.declared for each in decisions.flows if each.outcome is Outcome.CREATED]
         templates = templates_of(
             tables, {each.template_key for each in (*new, *_standing(decisions).values())}, documents
@@ -296,6 +302,7 @@ class Applying:
                 *templates_elsewhere(new, templates),
                 *run_anew(new),
                 *made_with_others(decisions, tasks),
+                *([] if secrets else uncompared(decisions)),
             ],
             rule_templates=templates_of_rules(tables, documents, surplus),
         )
@@ -591,7 +598,9 @@ class Applying:
         await self._follow(followed)
         return applied
 
-    def _decide(self, tables: Tables, documents: Documents, leaving: Collection[str] = ()) -> Decisions:
+    def _decide(
+        self, tables: Tables, documents: Documents, leaving: Collection[str] = (), *, secrets: bool = True
+    ) -> Decisions:
         """Compare with what is stored, within a transaction or a question; nothing counts that those have which are `leaving`."""
         wanted = {each.hardware.id: each for each in documents.machines}
         records = {each.hardware.id: each for each in tables.hardware.some(wanted)}
@@ -638,7 +647,7 @@ class Applying:
             own_machines=partial(own_machines, tables),
             reserved=self._machines.reserved,
         )
-        return decide(documents, stored)
+        return decide(documents, stored, secrets=secrets)
 
     def _so_called(
         self, tables: Tables, documents: Documents, records: Mapping[str, MachineRecord], leaving: Collection[str]

@@ -33,6 +33,7 @@ from tinkbox.engine.machines.replacement import (
     needed,
     workflow_in_the_way,
 )
+from tinkbox.model.access import Right
 from tinkbox.model.declaration import (
     DeclaredWorkflow,
     with_machine_names,
@@ -41,6 +42,7 @@ from tinkbox.model.declaration import (
 from tinkbox.model.devices import canonical
 from tinkbox.model.documents.hardware import ID_ANNOTATION, allowing_netboot, kept_id
 from tinkbox.model.documents.kept_documents import MAX_KEPT, KeptDocument, KeptKey, json_bytes
+from tinkbox.model.documents.secret_fields import has_secrets, masked
 from tinkbox.model.errors import Problem
 from tinkbox.model.hardware import Hardware, called, names_of, namespace_of
 from tinkbox.model.labels import NO_LABELS, Labels
@@ -136,10 +138,10 @@ class Decisions:
     problems: Sequence[Problem]
 
 
-def decide(documents: Documents, stored: Stored) -> Decisions:
-    """What becomes of each document."""
+def decide(documents: Documents, stored: Stored, *, secrets: bool = True) -> Decisions:
+    """What becomes of each document; without `secrets` what the field calls secret is not compared: nobody learns whether they guess it."""
     referred = stored.referred
-    flows = [_flow(each, stored) for each in documents.flows]
+    flows = [_told(_flow(each, stored), secrets=secrets) for each in documents.flows]
     netbooting = set(stored.let_netboot) | {
         machine
         for each in flows
@@ -147,7 +149,7 @@ def decide(documents: Documents, stored: Stored) -> Decisions:
         and each.outcome is not Outcome.REFUSED
         and (machine := each.declared.machine(referred))
     }
-    machines = [_machine(each, stored, netbooting) for each in documents.machines]
+    machines = [_told(_machine(each, stored, netbooting), secrets=secrets) for each in documents.machines]
     ours = {each.hardware.id: each.hardware for each in documents.machines}
     so_called = namesakes(
         ours.values(),
@@ -155,7 +157,7 @@ def decide(documents: Documents, stored: Stored) -> Decisions:
         [each for each in stored.so_called if each.id not in ours],
     )
     taken = {each.id: holder for each, holder in so_called}
-    kept = [_kept(each, stored.kept.get(each.document.key)) for each in documents.kept]
+    kept = [_told(_kept(each, stored.kept.get(each.document.key)), secrets=secrets) for each in documents.kept]
     problems = [problem for each in machines for problem in _machine_problems(each, ours, taken, stored)]
     problems += [problem for each in kept for problem in _kept_problems(each)]
     problems += [
@@ -170,6 +172,24 @@ def decide(documents: Documents, stored: Stored) -> Decisions:
         referred=referred,
         problems=problems,
     )
+
+
+def _told(decision: Decision[D], *, secrets: bool) -> Decision[D]:
+    """The same decision; without `secrets` nothing changes where nothing else than secret values differs."""
+    if secrets or decision.old is None or decision.old == decision.new:
+        return decision
+    if masked(decision.old) != masked(decision.new):
+        return decision
+    return replace(decision, outcome=Outcome.UNCHANGED, why="", way_out="")
+
+
+def uncompared(decisions: Decisions) -> Iterator[Problem]:
+    """That secret values of these documents were not compared."""
+    documents = [each.new for kind in (decisions.machines, decisions.flows, decisions.kept) for each in kind]
+    if any(map(has_secrets, documents)):
+        yield Problem(
+            text=f"what the field calls secret, such as user-data, is not compared: that needs the right to {Right.SECRETS}"
+        )
 
 
 def _as_it_will_be(declared: DeclaredMachine, stored: Stored, netbooting: Collection[str]) -> Hardware:

@@ -92,9 +92,14 @@ def parse_rights(texts: Iterable[str]) -> frozenset[Right]:
 
 
 def parse_expiry(text: str, now: datetime) -> datetime | None:
-    """When a token ends that expires after a duration such as 90d, empty: after DEFAULT_DAYS; None for `never`.  Raises Invalid."""
+    """When a token ends that expires after a duration such as 90d, empty: after DEFAULT_DAYS; None for `never`.
+
+    Raises Invalid, also for a number without a unit: days are what people mean, and seconds what it is elsewhere.
+    """
     if text == NEVER:
         return None
+    if text.strip().isdecimal():
+        raise Invalid(f"{quoted(text)} has no unit: write {quoted(text.strip())[1:-1]}d for days, or h, m or s")
     seconds = parse_duration(text) if text else DEFAULT_DAYS * 86_400
     if not 0 < seconds <= MAX_DAYS * 86_400:
         raise Invalid(f"{quoted(text)} is not between 1s and {MAX_DAYS}d: write {NEVER} for a token without an end")

@@ -78,6 +78,7 @@ async def test_a_token_lasts_ninety_days_where_nothing_else_is_said_and_for_ever
         ({"name": "anna", "rights": []}, "a token needs a right: expected look, operate"),
         ({"name": "anna", "rights": ["lok"]}, "'lok' is no right: expected look, operate"),
         ({"name": "anna", "rights": ["look"], "expires": "soon"}, "'soon' is no duration"),
+        ({"name": "anna", "rights": ["look"], "expires": "90"}, "'90' has no unit: write 90d for days"),
         ({"name": "anna", "rights": ["look"], "expires": "0s"}, "write never for a token without an end"),
         ({"name": "anna", "rights": ["look"], "expires": "99999d"}, "write never for a token without an end"),
         ({"name": "anna", "rights": ["look"], "scope": "=="}, "=="),

@@ -74,6 +74,7 @@ def test_a_token_as_json_has_its_text(typed) -> None:
         (["token", "create", "anna", "--right", "lok"], 2, "look"),
         (["token", "create", "a b", "--right", "look"], 1, "is no name of a token"),
         (["token", "create", "anna", "--right", "look", "--expires", "soon"], 1, "'soon' is no duration"),
+        (["token", "create", "anna", "--right", "look", "--expires", "90"], 1, "'90' has no unit: write 90d for days"),
         (["token", "create", "anna", "--right", "look", "-l", "=="], 2, "=="),
         (["token", "revoke", "nobody", "--yes"], 1, "token list` shows them"),
         (["token", "revoke", "tbx_" + "0123456789ab" * 4, "--yes"], 1, "this is the text of a token"),

@@ -21,7 +21,7 @@ from tinkbox.wire.messages.json_fields import text, texts
 
 
 class TokenWish(TypedDict, total=False):
-    """`scope` is a label selector of machines, empty: all; `expires` a duration, or `never`, and 90d where it is left out."""
+    """`scope` is a label selector of machines, empty: all; `expires` a duration with its unit, or `never`, and 90d where it is left out."""
 
     name: str
     rights: list[str]

@@ -14,10 +14,11 @@ from typing import Any, Final, Protocol, TypeVar
 from aiohttp import hdrs, web
 
 from tinkbox.api.access import TICKET, alternatives, caller
-from tinkbox.door.auditing import Record, known_as, named_in, recorded, route_of
+from tinkbox.door.auditing import Record, audit_of, known_as, named_in, recorded, route_of
 from tinkbox.door.problems import Handler
 from tinkbox.model.access import Caller, Right
 from tinkbox.model.audit import MOST_NAMES, Changed, Did, digest_of
+from tinkbox.model.duration import show_duration
 from tinkbox.model.errors import Denied
 
 _RECORD: Final = web.RequestKey("record", Record)
@@ -95,6 +96,12 @@ async def record_reading(request: web.Request, what: str, which: str) -> None:
         record.did.append(Did(what, which))
 
 
+def explain(request: web.Request, why: str) -> None:
+    """Add a word to a request's line, such as what a token is for."""
+    if (record := request.get(_RECORD)) is not None:
+        record.why = why
+
+
 def record_of(request: web.Request) -> Record | None:
     """What the handler of a recorded request adds to; None: the request is not recorded."""
     return request.get(_RECORD)
@@ -109,9 +116,14 @@ def note_rehearsal(request: web.Request, is_rehearsal: bool) -> None:
 @asynccontextmanager
 async def recorded_attachment(request: web.Request, person: str, session: str) -> AsyncIterator[Record]:
     """Do what is within between the line that a person comes to a shell, and the one that they left it."""
-    names = await _names(request)
+    names, audit = await _names(request), audit_of(request)
     async with recorded(request, person, TICKET, "shell attached", session, names=names) as record:
-        yield record
+        began = audit.now() if audit is not None else None
+        try:
+            yield record
+        finally:
+            if audit is not None and began is not None:
+                record.why = record.why or f"for {show_duration((audit.now() - began).total_seconds())}"
 
 
 def _is_recorded(request: web.Request, person: Caller) -> bool:

@@ -82,10 +82,13 @@ async def recorded(
         record.status, record.why = _FAILED, type(error).__name__
         raise
     finally:
-        if record.status:
-            await audit.end(
-                replace(act, status=record.status, why=record.why, did=record.did, changed=record.changed), asked
-            )
+        try:
+            if record.status:
+                await audit.end(
+                    replace(act, status=record.status, why=record.why, did=record.did, changed=record.changed), asked
+                )
+        finally:
+            audit.leave(asked)
 
 
 def refused(request: web.Request, refusal: Refusal) -> None:

@@ -24,6 +24,8 @@ MOST_LETTERS: Final = 300
 MOST_TOLD: Final = 100
 # Names of a thing that one line has; more of them are told of the same thing once more.
 MOST_NAMES: Final = 100
+# What a list says beside a line; it is no part of it, so that nothing is worked out of it.
+BESIDE: Final = ("digest", "outcome")
 # What the appliance did when a line tells that the lines before it were not as they should be.
 EXAMINED: Final = "audit examined"
 FIELDS: Final = ("number", "who", "object")
@@ -124,11 +126,12 @@ class Act:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line that stands, and its digest in hexadecimal digits."""
+    """A line that stands, and its digest in hexadecimal digits; whether another one `ends` it is known in a list alone."""
 
     number: int
     text: str
     digest: str
+    ends: bool = False
 
     def document(self) -> dict[str, Any]:
         """As it is shown and exported: its own fields, and `digest`."""
@@ -141,6 +144,14 @@ class Head:
 
     number: int = 0
     digest: str = NONE_BEFORE
+
+
+class Standing(StrEnum):
+    """What became of what a line asked, as a list says it: another line TOLD it, it is UNDER_WAY, or it is UNKNOWN."""
+
+    TOLD = "told"
+    UNDER_WAY = "under way"
+    UNKNOWN = "unknown"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -184,7 +195,7 @@ def line_digest(text: str) -> str:
 
 def line_from_document(document: Mapping[str, Any]) -> Line:
     """The inverse of `Line.document`, whatever its digest is worth; raises Invalid."""
-    fields = {name: value for name, value in document.items() if name != "digest"}
+    fields = {name: value for name, value in document.items() if name not in BESIDE}
     number, digest = fields.get("number"), document.get("digest")
     if not isinstance(number, int) or isinstance(number, bool) or not isinstance(digest, str):
         raise Invalid("this is no line of an audit: it has a number and a digest")

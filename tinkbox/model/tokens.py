@@ -17,6 +17,8 @@ PREFIX: Final = "tbx_"
 NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,63}")
 # Also one that was cut off when it was pasted: the rest of it is soon guessed.
 _LIKE_ONE: Final = re.compile(rf"{PREFIX}[0-9a-f]{{8,}}", re.IGNORECASE)
+# Who else stands in the records: the operator, the appliance, the host's administrator, and how people showed who they are.
+RESERVED: Final = frozenset({OPERATOR, "tinkbox", "root", "others", "ticket", *Means})
 NEVER: Final = "never"
 DEFAULT_DAYS: Final = 90
 MAX_DAYS: Final = 3650
@@ -47,6 +49,13 @@ class Token:
     def is_over(self, now: datetime) -> bool:
         return self.until is not None and self.until <= now
 
+    def describe(self) -> str:
+        """Rights, scope and end for a record."""
+        rights = ", ".join(each for each in Right if each in self.rights)
+        scope = f"scope {self.scope}" if self.scope is not None else "no scope"
+        until = f"until {self.until.isoformat(timespec='seconds')}" if self.until is not None else "without an end"
+        return f"{rights}; {scope}; {until}"
+
     @property
     def bearer(self) -> Caller:
         """Who shows it."""
@@ -74,9 +83,12 @@ def parse_name(text: str) -> str:
     """The name of a token; raises Invalid."""
     if looks_like_one(text):
         raise Invalid("this is the text of a token and no name for one: choose the name of who will use it")
-    if not NAME.fullmatch(text) or text == OPERATOR:
+    if not NAME.fullmatch(text):
+        raise Invalid(f"{quoted(text)} is no name of a token: use up to 64 letters, digits and . _ @ - in between")
+    if text.lower() in RESERVED:
         raise Invalid(
-            f"{quoted(text)} is no name of a token: use up to 64 letters, digits and . _ @ - in between, and not {OPERATOR}"
+            f"{quoted(text)} is no name of a token, for in the records it would be taken for another: choose the name of "
+            "who will use it"
         )
     return text
 

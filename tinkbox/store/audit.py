@@ -1,6 +1,7 @@
 """The lines of the audit, which are added at its end, and deleted from its beginning for their age alone (`model.audit`)."""
 
 import sqlite3
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -73,13 +74,14 @@ class AuditTable:
         where = " AND ".join(conditions)
         way = "DESC" if wanted.order.descending else "ASC"
         order = ", ".join(dict.fromkeys(f"{each} {way}" for each in (wanted.order.field, "number")))
-        question = f"SELECT number, line, digest FROM audit WHERE {where} ORDER BY {order} LIMIT ?"  # noqa: S608  our own conditions
+        told = "EXISTS (SELECT 1 FROM audit AS outcome WHERE outcome.asked = audit.number) AS ends"
+        question = f"SELECT number, line, digest, {told} FROM audit WHERE {where} ORDER BY {order} LIMIT ?"  # noqa: S608  our own conditions
         rows = self._sql.execute(question, [*values, wanted.limit or -1]).fetchall()
         total = len(rows)
         if wanted.limit and total == wanted.limit:
             counting = f"SELECT count(*) AS n FROM audit WHERE {where}"  # noqa: S608  our own conditions
             total = int(self._sql.execute(counting, values).fetchone()["n"])
-        return [_line(row) for row in rows], total
+        return [replace(_line(row), ends=bool(row["ends"])) for row in rows], total
 
     def old(self, before: datetime) -> Head | None:
         """The last of the lines from the first on that are older, None: there is none."""

@@ -21,7 +21,7 @@ from tests.integration.engine.appliance import HELLO, hardware, mac
 from tests.integration.engine.held import hold
 from tinkbox.engine.audit import audit as audits
 from tinkbox.model.access import Right
-from tinkbox.model.audit import Act, Chain, Kind, digest_of, line_from_document
+from tinkbox.model.audit import Act, Chain, Kind, Listing, digest_of, line_from_document
 from tinkbox.model.documents.secret_fields import MASKED
 from tinkbox.model.errors import Unavailable
 from tinkbox.store.database import Store
@@ -204,6 +204,12 @@ async def test_deleting_a_workflow_deletes_none_of_its_lines(door: Door) -> None
     assert (await lines(door))[: len(before)] == before
 
 
+async def until_told(door: Door, what: str) -> None:
+    async with asyncio.timeout(60):
+        while not [each for each in await lines(door) if (each["kind"], each["what"]) == ("done", what)]:
+            await door.box.audit.changed(0.05)
+
+
 async def test_reading_of_a_credential_and_of_a_recording_is_recorded(door: Door) -> None:
     held = Held(door, await door.box.machine(1), await hold(door.box, MACHINE))
     await door.done("GET", "/v1/hardware/machine-1/credential")
@@ -213,6 +219,12 @@ async def test_reading_of_a_credential_and_of_a_recording_is_recorded(door: Door
         await websocket.receive()
         told = [(each["kind"], each["who"], each["how"], each["object"]) for each in await lines(door)]
         assert told[-1] == ("asked", "operator", "ticket", opened["id"]), "before the person leaves"
+        assert (await lines(door, "object=machine-1&limit=1"))[0]["outcome"] == "under way"
+        door.box.clock.forward(90)
+    await until_told(door, "shell attached")
+    (left,) = [each for each in await lines(door, "") if each["what"] == "shell attached"]
+    assert (left["kind"], left["why"]) == ("done", "for 1m30s")
+    assert {each["outcome"] for each in await lines(door) if each["kind"] == "asked"} == {"told"}
     async with door.local.get(f"http://tinkbox/v1/shells/{opened['id']}/recording") as response:
         assert response.status == 200
     assert {("GET /v1/shells/{id}/recording", opened["id"])} <= {
@@ -319,7 +331,15 @@ async def test_attempt_of_unknown_end_is_left_when_the_appliance_ends_meanwhile(
         await begun.wait()
         asking.cancel()
     found = await lines(door, "sort=number")
-    assert [each["kind"] for each in found] == ["asked"], "in the list without `every`"
+    assert [(each["kind"], each["outcome"]) for each in found] == [("asked", "under way")], (
+        "in the list without `every`"
+    )
+    (line,), _ = await door.box.audit.listed(Listing())
+    after_a_restart = audits.Audit(door.box.store, door.box.wakeups, door.box.clock, lambda: 0.0)
+    assert after_a_restart.standing(line) == "unknown"
+    chain = Chain()
+    chain.add(line_from_document(found[0]))
+    assert chain.verdict().problem == "", "what a list says beside a line is no part of it"
 
 
 async def test_list_has_what_is_asked_for(door: Door) -> None:

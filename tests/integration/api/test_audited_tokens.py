@@ -1,9 +1,11 @@
 """People type the text of a token where its name is asked for: it is in no line of the audit, and not in the log."""
 
+import getpass
 import io
 import json
 import logging
 from collections.abc import Iterator
+from datetime import timedelta
 
 import aiohttp
 import pytest
@@ -11,6 +13,7 @@ import pytest
 from tests.integration.api.door import Door
 from tests.integration.api.test_access import NEEDED
 from tests.integration.api.test_audit import lines, refused
+from tests.integration.engine.appliance import hardware
 from tinkbox.log_text import LogText
 
 SECRET = "0123456789ab" * 4
@@ -61,3 +64,33 @@ async def test_text_of_a_token_is_no_name_of_one_and_revoking_it_tells_the_name(
     status, problem = await door.ask("POST", "/v1/tokens", {"name": TOKEN, "rights": ["look"]})
     assert (status, SECRET in problem["detail"]) == (422, False)
     await door.done("DELETE", "/v1/tokens/bert")
+
+
+async def test_line_of_a_token_tells_its_rights_its_scope_and_its_end(door: Door) -> None:
+    until = (door.box.clock() + timedelta(days=30)).isoformat(timespec="seconds")
+    wish = {"name": "bert", "rights": ["operate", "look"], "scope": "rack=r1", "expires": "30d"}
+    await door.done("POST", "/v1/tokens", wish)
+    await door.done("POST", "/v1/tokens", {"name": "carl", "rights": ["look"], "expires": "never"})
+    await door.done("DELETE", "/v1/tokens/bert")
+    told = f"look, operate; scope rack=r1; until {until}"
+    assert [each["why"] for each in await lines(door, "sort=number")] == [told, "look; no scope; without an end", told]
+
+
+@pytest.mark.parametrize("name", ["root", "Root", "tinkbox", "operator", "socket", "ticket", "others"])
+async def test_token_has_no_name_of_somebody_else_in_the_records(door: Door, name: str) -> None:
+    status, problem = await door.ask("POST", "/v1/tokens", {"name": name, "rights": ["look"]})
+    assert (status, "would be taken for another" in problem["detail"]) == (422, True)
+
+
+async def test_log_tells_a_token_from_a_user_of_the_host(door: Door, log: io.StringIO) -> None:
+    logging.getLogger().setLevel(logging.INFO)
+    user = getpass.getuser().replace("root", "anna")
+    made = await door.done("POST", "/v1/tokens", {"name": user, "rights": ["operate"]})
+    async with (
+        aiohttp.ClientSession(headers={"Authorization": f"Bearer {made['token']}"}) as session,
+        session.post(f"{door.url}/v1/hardware", json=hardware(1)) as response,
+    ):
+        assert response.status == 200
+    await door.done("POST", "/v1/hardware", hardware(1))
+    assert f"hardware pushed by {user} (token): " in log.getvalue()
+    assert f"hardware pushed by {getpass.getuser()}: " in log.getvalue()

@@ -3,6 +3,7 @@
 import json
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import asdict
+from functools import partial
 from typing import Annotated, Any, Final, NotRequired, TypedDict
 
 from aiohttp import web
@@ -20,7 +21,7 @@ from tinkbox.api.parameters import LIMIT, Parameter, sort_by
 from tinkbox.api.requests import is_number, number, says_yes, takes
 from tinkbox.engine.audit.audit import Audit
 from tinkbox.model.access import Right
-from tinkbox.model.audit import FIELDS, Line, Listing
+from tinkbox.model.audit import FIELDS, Kind, Line, Listing, Standing
 from tinkbox.model.audit_places import Delivery
 from tinkbox.model.errors import Invalid
 from tinkbox.model.listing import Order
@@ -54,7 +55,10 @@ _From = TypedDict("_From", {"from": str})
 
 
 class LineDocument(_From):
-    """A line of the audit: all but `digest` is what that is the SHA-256 of, in canonical JSON; `names` are those of `object`."""
+    """A line of the audit: all but `digest` is what that is the SHA-256 of, in canonical JSON; `names` are those of `object`.
+
+    A list has beside it what became of what a line only asks, its `outcome`, which is no part of it.
+    """
 
     number: int
     at: Time
@@ -74,6 +78,7 @@ class LineDocument(_From):
     why: NotRequired[str]
     through: NotRequired[int]
     through_digest: NotRequired[str]
+    outcome: NotRequired[Standing]
 
 
 class DeliveryDocument(TypedDict):
@@ -118,7 +123,7 @@ def routes(audit: Audit, deliveries: Callable[[], Sequence[Delivery]], followers
             every=says_yes(request, "every"),
         )
         found, total = await audit.listed(wanted)
-        return await json_list(found, _document, {HEADER: str(total)})
+        return await json_list(found, partial(_listed, audit), {HEADER: str(total)})
 
     @takes(Parameter("after", int))
     async def watch(request: web.Request) -> Annotated[web.StreamResponse, Media((EVENT_STREAM,))]:
@@ -162,6 +167,13 @@ def routes(audit: Audit, deliveries: Callable[[], Sequence[Delivery]], followers
 def _document(line: Line) -> LineDocument:
     document: Any = line.document()
     return document  # type: ignore[no-any-return]
+
+
+def _listed(audit: Audit, line: Line) -> LineDocument:
+    told = _document(line)
+    if told["kind"] == Kind.ASKED:
+        told["outcome"] = audit.standing(line)
+    return told
 
 
 async def _watched(audit: Audit, after: int) -> AsyncIterator[bytes]:

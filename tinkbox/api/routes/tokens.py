@@ -6,7 +6,7 @@ from aiohttp import web
 
 from tinkbox.api.access import caller, needing
 from tinkbox.api.answers import Json, answered
-from tinkbox.api.auditing import changed
+from tinkbox.api.auditing import changed, explain
 from tinkbox.api.changes import log_change
 from tinkbox.api.json_values import NamedIdentity, Time, time
 from tinkbox.api.listing import listed
@@ -71,6 +71,7 @@ def routes(tokens: Tokens) -> list[web.RouteDef]:
             by=by,
         )
         log_change(request, "token created", made.name)
+        explain(request, made.describe())
         changed(request, "token", made.id, "", _said(made))
         return answered({**token_document(made, expired=False), "token": shown}, status=201)
 
@@ -79,6 +80,7 @@ def routes(tokens: Tokens) -> list[web.RouteDef]:
         name = key_of(request)
         ended = await tokens.revoke(name)
         log_change(request, "token revoked", name)
+        explain(request, "; ".join(each.describe() for each in ended))
         for each in ended:
             changed(request, "token", each.id, _said(each), "")
         return answered({"name": name, "revoked": len(ended)})

@@ -46,6 +46,8 @@ results:
   done         it was done; so is what the appliance does by itself
   404 ...      it was not done: the status of the answer, and why
   refused      somebody without the right, or without a valid token, asked, so many times within a minute
+  asked        it was asked for, and another line tells what became of it (with --every)
+  under way    it is being done, such as a shell that is open
   unknown      it was asked for, and the appliance ended before it could tell what became of it
 """
 FORMATS: Final = ("table", "json")
@@ -57,7 +59,7 @@ _FILTERS: Final = ("who", "object", "what")
 def result(line: Document) -> str:
     """What became of it, in a word or a few."""
     if line["kind"] == "asked":
-        return "unknown"
+        return "asked" if line.get("outcome") == "told" else str(line.get("outcome", "unknown"))
     why = f" {line['why']}" if line.get("why") else ""
     if line["kind"] == "refused":
         times = f", {line['times']} times" if "times" in line else ""

@@ -15,7 +15,7 @@ from typing import Final, NoReturn
 from tinkbox.engine.audit.head import HeadFile
 from tinkbox.engine.audit.refused_attempts import WINDOW, RefusedAttempts
 from tinkbox.engine.wakeups import Wakeups
-from tinkbox.model.audit import EXAMINED, Act, Chain, Changed, Kind, Line, Listing, Verdict
+from tinkbox.model.audit import EXAMINED, Act, Chain, Changed, Kind, Line, Listing, Standing, Verdict
 from tinkbox.model.errors import Unavailable
 from tinkbox.store.database import Store, Tables
 
@@ -53,6 +53,7 @@ class Audit:
         self._head = head
         self._kept = kept
         self._refused = RefusedAttempts()
+        self._under_way = set[int]()
         self._unwritten: deque[tuple[Act, datetime]] = deque()
         self.lost = 0
         self._flushing = asyncio.Lock()
@@ -81,12 +82,14 @@ class Audit:
         """
         asked = replace(act, kind=Kind.ASKED)
         try:
-            return await self._write([asked])
+            number = await self._write([asked])
         except Unavailable as error:
             if not frees_room:
                 raise Unavailable(f"nothing was done, for the audit cannot record it: {error}") from None
             self._keep(asked)
             return 0
+        self._under_way.add(number)
+        return number
 
     async def end(self, act: Act, asked: int) -> None:
         """Record what became of it.  Where that cannot be written the line waits: what was done is done."""
@@ -95,6 +98,16 @@ class Audit:
             await self._write([done])
         except Unavailable:
             self._keep(done)
+
+    def leave(self, asked: int) -> None:
+        """It is under way no more, whatever became of it."""
+        self._under_way.discard(asked)
+
+    def standing(self, line: Line) -> Standing:
+        """What became of what a line of a list asked."""
+        if line.ends:
+            return Standing.TOLD
+        return Standing.UNDER_WAY if line.number in self._under_way else Standing.UNKNOWN
 
     def refuse(self, act: Act) -> None:
         """Record an attempt that was refused, put together with those that are like it; within a minute, or at once when it is news."""

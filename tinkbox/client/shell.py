@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 import aiohttp
 
 from tinkbox.client.keep_alive import keep_alive
-from tinkbox.model.errors import Unavailable
+from tinkbox.model.errors import Denied, Unavailable
 from tinkbox.wire.messages.shell import MAX_FRAME, Frame, decode, encode
 from tinkbox.wire.refusal_statuses import BY_STATUS
 
@@ -32,13 +32,16 @@ class ShellConnection:
     async def receive_frame(self) -> Frame | None:
         """The next frame, None when the other side has said all.
 
-        Raises Unavailable when the connection is broken, and Invalid for what is no frame.
+        Raises Unavailable when the connection is broken, Denied when the token of who has it counts no more, and Invalid for
+        what is no frame.
         """
         message = await self._socket.receive()
         if message.type is aiohttp.WSMsgType.BINARY:
             return decode(message.data)
         if message.type in _CLOSED and self._socket.close_code == aiohttp.WSCloseCode.OK:
             return None
+        if message.type in _CLOSED and self._socket.close_code == aiohttp.WSCloseCode.POLICY_VIOLATION:
+            raise Denied(str(message.extra or "") or "the token was revoked, or has expired")
         raise _broken(self._socket.exception())
 
 

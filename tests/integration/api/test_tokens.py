@@ -161,6 +161,15 @@ async def test_the_output_of_actions_is_followed_no_longer_than_the_token_counts
             await revoked(door)
             with pytest.raises(aiohttp.ClientPayloadError):  # nobody takes it for all of the output
                 await followed.content.read()
+    made = await make(door)
+    headers = {"Accept": "text/event-stream"}
+    async with (
+        asking(made) as anna,
+        anna.get(f"{door.url}/v1/workflows/{flow['id']}/logs", params={"follow": "1"}, headers=headers) as followed,
+    ):
+        async with asyncio.timeout(WITHIN):
+            await revoked(door)
+            assert b"event: denied" in await followed.content.read()
 
 
 async def test_a_shell_is_closed_with_its_token_and_says_why(door: Door) -> None:

@@ -206,6 +206,16 @@ async def test_output_ends_only_when_the_appliance_says_so(tmp_path: Path) -> No
     assert (door.headers["Last-Event-ID"], door.headers["Accept"]) == ("5.2", "text/event-stream")
 
 
+async def test_what_is_followed_with_a_token_that_ends_says_so(tmp_path: Path) -> None:
+    denied = b'event: denied\ndata: {"detail": "the token was revoked: what was under way with it has ended"}\n\n'
+    door = RecordingDoor(answer=b"id: 0\n\n" + denied)
+    async with operator_of(door, tmp_path) as operator:
+        stream = operator.workflows.output("a", follow=True)
+        assert await anext(stream) == ("0", None)
+        with pytest.raises(Denied, match="^the token was revoked"):
+            await anext(stream)
+
+
 @pytest.mark.parametrize("asked", ["stream", "list"])
 async def test_an_answer_that_is_cut_off_is_told_in_plain_words(tmp_path: Path, asked: str) -> None:
     """A stopped appliance ends its answers in their middle."""

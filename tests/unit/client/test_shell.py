@@ -211,3 +211,12 @@ async def test_the_kernel_notices_when_the_other_host_is_gone() -> None:
         kept = connection._socket.get_extra_info("socket")
         assert kept.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE) == 1
         assert kept.getsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE) == 15
+
+
+async def test_a_shell_whose_token_ended_says_so() -> None:
+    async def deny(socket: web.WebSocketResponse) -> None:
+        await socket.close(code=1008, message=b"the token was revoked: what was under way with it has ended")
+
+    async with connected(deny) as connection:
+        with pytest.raises(Denied, match="the token was revoked"):
+            await connection.receive_frame()

@@ -219,7 +219,10 @@ class Connection(ABC):
         return typable_json(content, self.program)
 
     async def sent_events(self, path: str, headers: Mapping[str, str]) -> AsyncIterator[Mapping[str, str]]:
-        """The fields of each server-sent event; one that was cut off is not among them."""
+        """The fields of each server-sent event; one that was cut off is not among them.
+
+        Raises Denied where the appliance says that the token counts no more.
+        """
         buffer = bytearray()
         async for chunk in self.stream(path, headers):
             begin = max(0, len(buffer) - 1)  # the event's end may lie across two chunks
@@ -228,7 +231,12 @@ class Connection(ABC):
                 lines = self._typed(path, bytes(buffer[:end])).decode().split("\n")
                 del buffer[: end + 2]
                 begin = 0
-                yield dict(line.split(": ", 1) for line in lines if ": " in line[1:])
+                fields = dict(line.split(": ", 1) for line in lines if ": " in line[1:])
+                if fields.get("event") == "denied":
+                    raise Denied(
+                        self.told(str(self.object_of(path, fields.get("data", "").encode()).get("detail", "")))
+                    )
+                yield fields
 
     async def output(self, path: str, place: str) -> AsyncIterator[tuple[str, Document | None]]:
         """What is printed behind `place`, the beginning if empty; each piece with the place to go on from.

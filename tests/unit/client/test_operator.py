@@ -212,7 +212,7 @@ async def test_what_is_followed_with_a_token_that_ends_says_so(tmp_path: Path) -
     async with operator_of(door, tmp_path) as operator:
         stream = operator.workflows.output("a", follow=True)
         assert await anext(stream) == ("0", None)
-        with pytest.raises(Denied, match="^the token was revoked"):
+        with pytest.raises(Denied, match=r"^the token was revoked"):
             await anext(stream)
 
 

@@ -16,10 +16,14 @@ from aiohttp import web
 
 from tests.unit.door.authority import Authority
 from tests.unit.door.our_loop import in_our_loop
+from tinkbox.cli.nouns.login import trusted_authority
+from tinkbox.client.operator.box_certificates import is_surely_unknown, shown_authority, verify
+from tinkbox.client.operator.other_doors import speaks_tls
 from tinkbox.door.connections import Admission, ConnectionRoom, Connections, watch_heads
 from tinkbox.door.encryption import HANDSHAKE_SECONDS, HUNG_UP, SHARE, Encryption, HandshakeTurns, RefusedHandshakes
 from tinkbox.door.file_answers import FileAnswer
 from tinkbox.door.reading_pace import ReadingPace
+from tinkbox.model.errors import Invalid
 from tinkbox.model.limits import NODE_CONNECTIONS, Ledger, Room
 
 LARGE = 32 << 20
@@ -250,3 +254,41 @@ def test_handshakes_of_unknown_hosts_wait_for_their_share_and_known_ones_for_not
     assert turns.next("known") == 0.0
     time = 20.0
     assert turns.next("other") == 0.0
+
+
+@in_our_loop
+async def test_a_log_in_that_only_looks_at_the_certificate_is_no_refusal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("SSL_CERT_FILE", raising=False)
+
+    def look(url: str) -> None:
+        with pytest.raises(Invalid):  # nobody can be asked here
+            trusted_authority(url, "", None)
+        shown = shown_authority(url, 10)
+        assert is_surely_unknown(shown)
+        verify(url, shown, 10)
+        assert speaks_tls(url)
+
+    async with door(tmp_path) as made:
+        for _ in range(5):
+            await asyncio.to_thread(look, made.url)
+        await all_given_back(made)
+        assert made.refused.all() == []
+
+
+def test_an_authority_of_this_host_is_known_in_its_file_and_in_its_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    authority = Authority.made(tmp_path)
+    pem = authority.certificate.read_text()
+    folder = tmp_path / "certs"
+    folder.mkdir()
+    monkeypatch.setenv("SSL_CERT_FILE", "/dev/null")
+    monkeypatch.setenv("SSL_CERT_DIR", str(folder))
+    assert is_surely_unknown(pem)
+    (folder / "0a1b2c3d.0").write_text(f"# a comment\n{pem}")
+    assert not is_surely_unknown(pem)
+    (folder / "0a1b2c3d.0").unlink()
+    monkeypatch.setenv("SSL_CERT_FILE", str(authority.certificate))
+    assert not is_surely_unknown(pem)

@@ -60,6 +60,7 @@ def trusted_authority(url: str, kept: str, expected: str | None) -> str:
         changed_authority,
         distrusted,
         fingerprint_of,
+        is_surely_unknown,
         shown_authority,
         verify,
     )
@@ -70,8 +71,9 @@ def trusted_authority(url: str, kept: str, expected: str | None) -> str:
     try:
         if not wanted or (kept and fingerprint_of(kept) == wanted):
             try:
-                verify(url, kept, SECONDS)
-                return kept
+                if kept or not is_surely_unknown(shown_authority(url, SECONDS)):
+                    verify(url, kept, SECONDS)
+                    return kept
             except ssl.SSLCertVerificationError as error:
                 if kept and fingerprint_of(shown_authority(url, SECONDS)) == fingerprint_of(kept):
                     raise Unreachable(distrusted(url, url, kept, error, SECONDS)) from None

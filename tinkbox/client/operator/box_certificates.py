@@ -1,6 +1,8 @@
 """Whether the box that answers is the one that is meant: by its authority, which `tinkbox login` keeps, or by those that this host trusts."""
 
 import ssl
+from contextlib import suppress
+from pathlib import Path
 from socket import create_connection
 from typing import Final
 from urllib.parse import urlsplit
@@ -9,6 +11,9 @@ from tinkbox.model.errors import Unavailable
 from tinkbox.wire.authority import fingerprint
 
 _PORT: Final = 443
+_GOODBYE_SECONDS: Final = 2.0
+_BEGIN: Final = "-----BEGIN CERTIFICATE-----"
+_END: Final = "-----END CERTIFICATE-----"
 # X509_V_ERR_… of OpenSSL.
 _OUTDATED: Final = (9, 10)
 _OTHER_NAME: Final = (62, 64)
@@ -36,7 +41,7 @@ def verify(url: str, authority: str, seconds: float) -> None:
     context = trust_in(authority)
     host, port = _place(url)
     with create_connection((host, port), seconds) as plain:
-        context.wrap_socket(plain, server_hostname=host).close()
+        _end(context.wrap_socket(plain, server_hostname=host))
 
 
 def shown_authority(url: str, seconds: float) -> str:
@@ -48,9 +53,46 @@ def shown_authority(url: str, seconds: float) -> str:
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE
     host, port = _place(url)
-    with create_connection((host, port), seconds) as plain, context.wrap_socket(plain, server_hostname=host) as shown:
+    with create_connection((host, port), seconds) as plain:
+        shown = context.wrap_socket(plain, server_hostname=host)
         chain = _chain(shown)
+        _end(shown)
     return ssl.DER_cert_to_PEM_cert(chain[-1])
+
+
+def is_surely_unknown(authority: str) -> bool:
+    """Whether an authority (PEM) signed itself and is none of those that this host trusts: to try it would tell the box of a refusal."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    try:
+        context.load_verify_locations(cadata=authority)
+        (told,) = context.get_ca_certs()
+    except (ssl.SSLError, ValueError):
+        return False
+    if told.get("subject") != told.get("issuer"):
+        return False
+    found = ssl.PEM_cert_to_DER_cert(authority)
+    if found in ssl.create_default_context().get_ca_certs(binary_form=True):
+        return False
+    # Those in a folder are loaded when they are needed only.
+    folder = ssl.get_default_verify_paths().capath
+    return folder is None or not any(found in _in_file(each) for each in Path(folder).glob("*.[0-9]*"))
+
+
+def _in_file(path: Path) -> list[bytes]:
+    """The certificates (DER) of a file in a folder of authorities; none where it cannot be read."""
+    try:
+        text = path.read_text(errors="replace")
+        pieces = [f"{piece}{_END}" for piece in text.split(_END)[:-1]]
+        return [ssl.PEM_cert_to_DER_cert(each[each.index(_BEGIN) :]) for each in pieces if _BEGIN in each]
+    except (OSError, ValueError):
+        return []
+
+
+def _end(connection: ssl.SSLSocket) -> None:
+    """End a connection as TLS does: one that is hung up before its tickets are read looks to the box like a refusal."""
+    with connection, suppress(OSError, ValueError):
+        connection.settimeout(_GOODBYE_SECONDS)
+        connection.unwrap()
 
 
 def fingerprint_of(authority: str) -> str:

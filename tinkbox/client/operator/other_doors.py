@@ -1,6 +1,7 @@
 """What answers where an operator door should: an appliance's door for machines, or TLS."""
 
 import ssl
+from contextlib import suppress
 from socket import create_connection
 from typing import Final
 from urllib.parse import urlsplit
@@ -43,8 +44,10 @@ def speaks_tls(url: str) -> bool:
         host = place.hostname or ""
         with (
             create_connection((host, place.port or _PORT), _SECONDS) as plain,
-            context.wrap_socket(plain, server_hostname=host),
+            context.wrap_socket(plain, server_hostname=host) as reached,
         ):
+            with suppress(OSError, ValueError):
+                reached.unwrap()  # who hangs up looks to a box like one that refuses its certificate
             return True
     except (OSError, ValueError):
         return False

@@ -24,7 +24,7 @@ def lab(tmp_path: Path) -> Iterator[Lab]:
     """What the appliance keeps is on a disk of 4 MB."""
     disk = tmp_path / "disk"
     disk.mkdir()
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", str(disk)], check=True, timeout=30)
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=8m", "tmpfs", str(disk)], check=True, timeout=30)
     try:
         with lab_of(disk, settings="{mode: pool, pool: 172.30.0.100-172.30.0.199, lease: 1h}") as made:
             yield made

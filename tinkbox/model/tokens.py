@@ -51,15 +51,19 @@ class Token:
 
     def describe(self) -> str:
         """Rights, scope and end for a record."""
-        rights = ", ".join(each for each in Right if each in self.rights)
-        scope = f"scope {self.scope}" if self.scope is not None else "no scope"
-        until = f"until {self.until.isoformat(timespec='seconds')}" if self.until is not None else "without an end"
-        return f"{rights}; {scope}; {until}"
+        return describe(self.rights, self.scope, self.until)
 
     @property
     def bearer(self) -> Caller:
         """Who shows it."""
         return Caller(name=self.name, rights=self.rights, means=self.means, scope=self.scope, token=self.id)
+
+
+def describe(rights: frozenset[Right], scope: Selector | None, until: datetime | None) -> str:
+    """Rights, scope and end of a token for a record."""
+    given = ", ".join(each for each in Right if each in rights)
+    end = f"until {until.isoformat(timespec='seconds')}" if until is not None else "without an end"
+    return f"{given}; {f'scope {scope}' if scope is not None else 'no scope'}; {end}"
 
 
 def looks_like_one(text: str) -> bool:

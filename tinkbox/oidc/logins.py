@@ -12,6 +12,7 @@ from tinkbox.model.access import OPERATOR, Caller, Means, Right
 from tinkbox.model.errors import Denied, Forbidden, Refusal, TooMany
 from tinkbox.model.labels import Selector
 from tinkbox.model.text import quoted
+from tinkbox.model.tokens import describe
 from tinkbox.oidc.id_tokens import LEEWAY, MAX_AGE, IdToken, head_of, verify
 from tinkbox.oidc.issuer_keys import IssuerKeys
 
@@ -62,8 +63,8 @@ class Login:
     expires_at: datetime
 
 
-# Has it recorded that somebody of this name logs in, before and after that is done.
-Recorded = Callable[[str], AbstractAsyncContextManager[object]]
+# Has it recorded that somebody of this name logs in, and with what rights and until when, before and after that is done.
+Recorded = Callable[[str, str], AbstractAsyncContextManager[object]]
 
 
 class Logins:
@@ -85,8 +86,8 @@ class Logins:
         self._began = monotonic()
         self._used: dict[bytes, datetime] = {}  # until when each could be shown again
 
-    async def log_in(self, id_token: str, recorded: Recorded = lambda _: nullcontext()) -> Login:
-        """The token is made within `recorded`, which is given the person's name.
+    async def log_in(self, id_token: str, recorded: Recorded = lambda *_: nullcontext()) -> Login:
+        """The token is made within `recorded`, which is given the person's name, and what the token lets them do.
 
         Raises Denied for an id token that is not good, Forbidden for who gets no rights, Unavailable without the issuer.
         """
@@ -98,7 +99,7 @@ class Logins:
         self._use(found)
         until = self._now() + self.terms.lifetime
         try:
-            async with recorded(name):
+            async with recorded(name, describe(rights, None, until)):
                 token = await self._tokens.issue(
                     name, rights, until=until, by=self._issuer_with(rights), means=Means.ISSUER
                 )

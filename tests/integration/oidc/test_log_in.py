@@ -71,6 +71,7 @@ async def test_log_in_is_a_line_of_the_audit_before_and_after_the_token_is_made(
         ("refused", "", "", "POST /v1/login"),
     ]
     assert told[1]["did"] == [{"what": "logged in", "which": "anna"}]
+    assert told[1]["why"].startswith("look, operate; no scope; until ")
     assert "tbx_" not in str(told)
 
 

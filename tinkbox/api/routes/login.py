@@ -102,11 +102,12 @@ class _Handlers:
 
 
 @asynccontextmanager
-async def _recorded(request: web.Request, name: str) -> AsyncIterator[None]:
+async def _recorded(request: web.Request, name: str, told: str) -> AsyncIterator[None]:
     """A line of the audit before somebody gets a token, and one after it; what is no good id token makes none of these."""
     async with recorded(request, name, Means.ISSUER, route_of(request), name) as record:
         yield
         record.did.append(Did("logged in", name))
+        record.why = told
 
 
 def _document(made: Login) -> LoginDocument:

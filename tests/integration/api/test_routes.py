@@ -379,9 +379,9 @@ async def test_the_log_names_who_changes_what(door: Door, caplog: pytest.LogCapt
         f"workflow canceled by {me}: {workflow_id}",
         f"workflow retried by {me}: {workflow_id}",
         f"workflow canceled by {me}: {workflow_id}",
-        f"workflow deleted by who-may-operate: {workflow_id}",
-        f"template deleted by who-may-operate: {template}",
-        f"hardware deleted by who-may-operate: {MACHINE}",
+        f"workflow deleted by who-may-operate (token): {workflow_id}",
+        f"template deleted by who-may-operate (token): {template}",
+        f"hardware deleted by who-may-operate (token): {MACHINE}",
     ]
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from tinkbox.gotemplate.errors import GoError, NoEntry, error_at
-from tinkbox.gotemplate.execution.execution import Execution
+from tinkbox.gotemplate.execution.execution import Calling, Execution, plainly
 from tinkbox.gotemplate.execution.functions import BUILTINS, Arity, arity
 from tinkbox.gotemplate.execution.limits import Budget, Limits, unhindered
 from tinkbox.gotemplate.parsing.nodes import Block
@@ -28,12 +28,18 @@ class Template:
     functions: Mapping[str, tuple[Callable[..., object], Arity]]
     calls: Mapping[str, int]
 
-    def render(self, data: object, limits: Limits = DEFAULT_LIMITS, go_on: Callable[[], None] = unhindered) -> str:
-        """Execute with data as dot and `$`; values.py says what data may be, and Budget when `go_on` is called.
+    def render(
+        self,
+        data: object,
+        limits: Limits = DEFAULT_LIMITS,
+        go_on: Callable[[], None] = unhindered,
+        calling: Calling = plainly,
+    ) -> str:
+        """Execute with data as dot and `$`; values.py says what data may be, Budget when `go_on` is called, Execution what `calling` is.
 
         Raises TemplateError: a missing key, a function that fails, a limit that is exceeded.
         """
-        execution = Execution(self.definitions, self.functions, Budget(limits, go_on))
+        execution = Execution(self.definitions, self.functions, Budget(limits, go_on), calling)
         try:
             return printable(execution.run(self.name, data))
         except GoError as error:

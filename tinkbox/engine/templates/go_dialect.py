@@ -166,9 +166,12 @@ class GoTemplate:
             data = {**data, **go_views(data["hardware"])}
         try:
             with bounded_work():
-                return self._template.render(data, LIMITS, self._in_time())
+                rendered = self._template.render(data, LIMITS, self._in_time(), self._marks.whole.called)
         except TemplateError as error:
             raise _invalid(error) from None
+        if (problem := self._marks.whole.piece_in(rendered)) is not None:
+            raise Invalid("the template cannot be rendered", [problem])
+        return rendered
 
     def _in_time(self) -> Callable[[], None]:
         began = self._worked()

@@ -1,6 +1,6 @@
 """Templates in Jinja2, in its sandbox: an undefined name is an error, and nothing but the given data is there.
 
-The only file that knows jinja2.  The sandbox bounds neither time nor memory: `confinement` does.
+With `jinja_marks` the only file that knows jinja2.  The sandbox bounds neither time nor memory: `confinement` does.
 """
 
 import re
@@ -14,12 +14,13 @@ import jinja2.debug  # imported here because jinja2 does it late, when no file c
 from jinja2 import StrictUndefined, Template, TemplateSyntaxError, UndefinedError, nodes
 from jinja2.exceptions import SecurityError
 from jinja2.meta import find_undeclared_variables
-from jinja2.sandbox import ImmutableSandboxedEnvironment
 from jinja2.utils import missing
 
 from tinkbox.engine.templates.dialects import JINJA_GLOBALS
 from tinkbox.engine.templates.go_dialect import TOO_MUCH_MEMORY
+from tinkbox.engine.templates.jinja_marks import MarkKeepingEnvironment, watched
 from tinkbox.engine.templates.secret_marks import Marks
+from tinkbox.engine.templates.whole_marks import WholeMarks
 from tinkbox.gotemplate import GoError
 from tinkbox.gotemplate.values import Thing
 from tinkbox.model.errors import Problem
@@ -77,7 +78,8 @@ def render_each(text: str, data: Sequence[Mapping[str, Any]], functions: Functio
     """
     if not data:
         try:
-            _read(text, {}, {**functions, **Marks(text).functions(_BASE64)})
+            marks = Marks(text)
+            _read(text, {}, {**functions, **marks.functions(_BASE64)}, marks.whole)
         except Exception as error:  # whatever Python's own compiler may say
             return [_problem(error)]
         return []
@@ -89,14 +91,15 @@ def _rendered(text: str, data: Mapping[str, Any], functions: Functions, most: in
     data = marks.renewed(data)
     try:
         functions = {**functions, **marks.functions(_BASE64)}
-        return _bounded(_read(text, data, functions).generate(**data), most)
+        rendered = _bounded(_read(text, data, functions, marks.whole).generate(**data), most)
+        return marks.whole.piece_in(rendered) or rendered
     except Exception as error:  # whatever the template's own operations may raise
         return _problem(error)
 
 
-def _read(text: str, data: Mapping[str, Any], functions: Functions) -> Template:
+def _read(text: str, data: Mapping[str, Any], functions: Functions, whole: WholeMarks) -> Template:
     """The template; raises what jinja2 raises, and _Refused."""
-    environment = _environment(data, functions)
+    environment = _environment(data, functions, whole)
     tree = environment.parse(text)
     for node in tree.find_all(tuple(_READS_ANOTHER)):
         word = _READS_ANOTHER[type(node)]
@@ -109,7 +112,7 @@ def _read(text: str, data: Mapping[str, Any], functions: Functions) -> Template:
     for call in tree.find_all(nodes.Call):
         if isinstance(call.node, nodes.Name) and call.node.name in free:
             _refuse_called(call.node.name, call.lineno)
-    return environment.from_string(tree)
+    return environment.from_string(watched(tree))
 
 
 def _refuse_called(name: str, line: int) -> None:
@@ -155,8 +158,8 @@ def _bounded(pieces: Iterable[str], most: int) -> str:
     return "".join(kept)
 
 
-def _environment(data: Mapping[str, Any], functions: Functions) -> ImmutableSandboxedEnvironment:
-    environment = ImmutableSandboxedEnvironment(
+def _environment(data: Mapping[str, Any], functions: Functions, whole: WholeMarks) -> MarkKeepingEnvironment:
+    environment = MarkKeepingEnvironment(
         undefined=_naming_the_nearest(data),
         trim_blocks=True,
         lstrip_blocks=True,
@@ -168,6 +171,7 @@ def _environment(data: Mapping[str, Any], functions: Functions) -> ImmutableSand
     environment.filters |= functions
     for name in _NOT_HERE:
         del environment.filters[name]
+    environment.watch(whole)
     return environment
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any, Final
 
+from tinkbox.engine.templates.whole_marks import MAY, WholeMarks
 from tinkbox.gotemplate import GoError
 from tinkbox.model.documents.loose_values import mapping_of
 from tinkbox.model.errors import Invalid, Problem
@@ -40,11 +41,13 @@ class Marks:
     """What makes the marks of one rendering of a text after the other: each has a key of its own."""
 
     def __init__(self, text: str) -> None:
+        self.whole = WholeMarks()
         self._key = b""
         self._entries = [*dict.fromkeys(_ENTRY.findall(text))][:MAX_USES]
 
     def renewed(self, data: Mapping[str, Any]) -> Mapping[str, Any]:
         """Begin a rendering with this data; returns what of it the template may see."""
+        self.whole.begin()
         given = data.get(MARKS_KEY)
         self._key = bytes.fromhex(given) if isinstance(given, str) else os.urandom(32)
         seen = {name: value for name, value in data.items() if name != MARKS_KEY}
@@ -56,7 +59,8 @@ class Marks:
         entries = {}
         for each in self._entries:
             with suppress(Invalid):
-                entries[each] = mark_of(self._key, f"{secret['metadata']['name']}.{each}", Form.BASE64)
+                name = f"{secret['metadata']['name']}.{each}"
+                entries[each] = self.whole.note(mark_of(self._key, name, Form.BASE64))
         return {**secret, "data": entries}
 
     def secret(self, name: object) -> str:
@@ -64,18 +68,24 @@ class Marks:
         if not isinstance(name, str):
             raise GoError("secret takes the name of a secret, as text")
         try:
-            return mark_of(self._key, name)
+            return self.whole.note(mark_of(self._key, name))
         except Invalid as refusal:
             raise GoError(str(refusal)) from None
 
     def aware(self, function: Callable[..., Any], form: Form) -> Callable[..., Any]:
-        """`b64enc` or `b64dec`, of which a mark makes a mark: the value is encoded when it is handed out."""
+        """`b64enc` or `b64dec`, of which a mark makes a mark: the value is encoded when it is handed out.
+
+        Raises GoError for a mark that has this form already, or that does not stand alone.
+        """
 
         def changed(*arguments: Any) -> Any:
             if len(arguments) == 1 and isinstance(arguments[0], str) and has_mark(arguments[0]):
                 found = other_form(self._key, arguments[0], form)
                 if found is not None:
-                    return found
+                    return self.whole.note(found)
+            if self.whole.held(arguments):
+                name = "b64enc" if form is Form.BASE64 else "b64dec"
+                raise GoError(f"{name} takes no secret that is encoded so already, or that is beside other text: {MAY}")
             return function(*arguments)
 
         return changed

@@ -1,6 +1,6 @@
 """Executes the statements of a template; whatever goes wrong is a GoError, place() tells where."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import Enum, auto
 from functools import partial
 
@@ -53,15 +53,26 @@ class Jump(Enum):
     CONTINUE = auto()
 
 
+# Calls the function or method of a name with arguments, or raises GoError.
+Calling = Callable[[str, Callable[..., object], Sequence[object]], object]
+
+
+def plainly(_: str, function: Callable[..., object], arguments: Sequence[object]) -> object:
+    """Call a function whatever its arguments are."""
+    return function(*arguments)
+
+
 class Execution:
-    """One rendering."""
+    """One rendering; `calling` calls every function and method."""
 
     def __init__(
         self,
         definitions: Mapping[str, Block],
         functions: Mapping[str, tuple[Callable[..., object], Arity]],
         budget: Budget,
+        calling: Calling = plainly,
     ) -> None:
+        self._calling = calling
         self._definitions = definitions
         self._functions = functions
         self._budget = budget
@@ -249,7 +260,7 @@ class Execution:
         for each in arguments:
             self._budget.handle(each)
         try:
-            value = call.exact(*arguments) if isinstance(call, Typed) else call(*arguments)
+            value = self._calling(name, call.exact if isinstance(call, Typed) else call, arguments)
             kind(value)
         except GoError as error:
             raise GoError(f"error calling {name}: {error}") from error

@@ -279,7 +279,7 @@ async def test_what_a_function_makes_of_a_secret_is_refused(box: Appliance) -> N
     await asked(box)
     with pytest.raises(Invalid) as refused:
         await box.workflow(TEMPLATE.replace("| b64enc", "| upper"))
-    assert any("a function has changed" in problem.text for problem in refused.value.problems)
+    assert [(each.line, "upper takes no secret" in each.text) for each in refused.value.problems] == [(11, True)]
 
 
 async def test_secrets_are_listed_without_values_and_with_who_asks_for_them(box: Appliance) -> None:

@@ -19,6 +19,7 @@ from tinkbox import __version__
 from tinkbox.api.following import Followers
 from tinkbox.api.routes import OperatorDoor
 from tinkbox.api.routes.login import LoginDoor
+from tinkbox.api.scopes import end_beyond_scopes
 from tinkbox.api.tokens import operators_token, retired_people, take_in_files
 from tinkbox.boot.dhcp.address_probe import Prober
 from tinkbox.boot.dhcp.boot_server import BootServer
@@ -227,6 +228,7 @@ class Appliance:
             appliance_only=self._lookup.appliance_only, held=own_addresses, cards=lambda: cards(self._own),
         )  # fmt: skip
         self.engine = Engine(store, around, _said(settings, sockets, certificates.authority_pem))
+        end_beyond_scopes(self.engine.machines, self.tokens, self.live_requests)
         self.engine.disk.count(Stored.IMAGES, self._share_of_images)
 
         self._refusals = Refusals(_now)

@@ -4,7 +4,7 @@ What a key means outside of a scope is not found, in the same words as what does
 key that may be asked for is replaced by the id that it means, so that the route means the same.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
@@ -12,14 +12,16 @@ from aiohttp import web
 
 from tinkbox.api.access import caller
 from tinkbox.api.requests import key_of
+from tinkbox.door.live_requests import LiveRequests
 from tinkbox.engine.machines.machines import Machines
 from tinkbox.engine.machines.machines_within import MachinesWithin
+from tinkbox.engine.people.tokens import LEFT_SCOPE, Tokens
 from tinkbox.engine.workflows.breakpoints import Breakpoints
 from tinkbox.model.access import Caller
 from tinkbox.model.errors import Conflict, NotFound
 from tinkbox.model.hardware import Hardware
 from tinkbox.model.key_kinds import ToChange
-from tinkbox.model.labels import Selector
+from tinkbox.model.labels import Relabelled, Selector
 from tinkbox.model.listing import WorkflowListing
 from tinkbox.model.text import quoted
 from tinkbox.model.workflow import Workflow
@@ -83,6 +85,15 @@ class Scopes:
         """The same list, of the workflows that who asks may see."""
         scope = caller(request).scope
         return wanted if scope is None else replace(wanted, within=self.ids(scope))
+
+
+def end_beyond_scopes(machines: Machines, tokens: Tokens, requests: LiveRequests) -> None:
+    """From now on whatever is under way with a token ends when a machine leaves its scope, by its labels or altogether."""
+
+    def changed(several: Sequence[Relabelled]) -> None:
+        requests.end_where(lambda token: tokens.loses(token, several), LEFT_SCOPE)
+
+    machines.labels_changed = changed
 
 
 def workflow_machines(workflow: Workflow) -> list[str]:

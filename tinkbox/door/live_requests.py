@@ -98,6 +98,12 @@ class LiveRequests:
         if token in self._by_token:
             asyncio.get_running_loop().call_later(GRACE, self._close, token)
 
+    def end_where(self, is_over: Callable[[str], bool], why: str) -> None:
+        """End what is under way with the tokens of which this is true; whoever asks with them again is answered."""
+        for token in [*self._by_token]:
+            if is_over(token):
+                self.end(token, why)
+
     def _close(self, token: str) -> None:
         for live in self._by_token.get(token, ()):
             if live.why:

@@ -15,6 +15,8 @@ from tinkbox.model.errors import Invalid, Problem
 from tinkbox.model.text import counted, quoted
 
 Labels = Mapping[str, str]
+Relabelled = tuple[Labels, Labels | None]
+"""The labels that something had, and has now; None: it is there no more."""
 NO_LABELS: Final[Labels] = MappingProxyType({})
 MAX_LABELS: Final = 64
 MAX_SELECTOR: Final = 4096  # letters

@@ -36,6 +36,7 @@ from tinkbox.api.long_answers import queue, take_turns
 from tinkbox.api.openapi import description
 from tinkbox.api.routes import OperatorDoor
 from tinkbox.api.routes.login import LoginDoor
+from tinkbox.api.scopes import end_beyond_scopes
 from tinkbox.certificates.issuing import new_key, self_signed
 from tinkbox.door.auditing import keep_audit, refused_attempts
 from tinkbox.door.live_requests import LiveRequests, end_with_token
@@ -243,6 +244,7 @@ async def open_door(folder: Path) -> AsyncIterator[Door]:
             audit_deliveries=box.deliveries.standing,
         )
         live = LiveRequests(lambda token: PEOPLE.counts(token) or tokens.counts(token))
+        end_beyond_scopes(box.machines, tokens, live)
         tokens.tell_ends(live.end)
         tcp = socket.create_server(("127.0.0.1", 0))
         long_answers = queue()

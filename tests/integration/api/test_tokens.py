@@ -256,3 +256,65 @@ async def test_a_change_that_is_under_way_runs_to_its_end(door: Door) -> None:
     listed = {each["id"] for each in await door.done("GET", "/v1/hardware")}
     stored = await door.box.store.read(lambda tables: {each.hardware.id for each in tables.hardware.all()})
     assert listed == stored
+
+
+async def relabelled(door: Door, machine: str, **labels: str) -> None:
+    await door.done("PATCH", f"/v1/hardware/{machine}/labels", {"set": labels})
+
+
+async def test_a_shell_and_a_stream_end_when_their_machine_leaves_the_scope_of_the_token(door: Door) -> None:
+    worker = await door.box.machine(1)
+    await relabelled(door, worker, rack="r1")
+    held = Held(door, worker, await hold(door.box, worker))
+    made = await make(door, scope="rack=r1")
+    berts = await make(door, "bert", scope="rack in (r1, r2)")
+    first, second, theirs = await held.open(made), await held.open(made), await held.open(berts)
+    logs = f"{door.url}/v1/workflows/{held.offer.workflow_id}/logs"
+    async with (
+        asking(made) as anna,
+        anna.get(logs, params={"follow": "1"}) as followed,
+        held.attached(first) as client,
+        held.attached(theirs) as other,
+    ):
+        async with asyncio.timeout(WITHIN):
+            await relabelled(door, worker, rack="r2")
+            with pytest.raises(aiohttp.ClientPayloadError):
+                await followed.content.read()
+            while not client.closed:
+                await client.receive()
+        assert client.close_code == aiohttp.WSCloseCode.POLICY_VIOLATION
+        with pytest.raises(aiohttp.WSServerHandshakeError) as refused:
+            async with held.attached(second):
+                pass
+        assert refused.value.status == 404
+        async with anna.get(logs) as gone:
+            assert gone.status == 404
+        assert not other.closed  # of a token whose scope it is within still
+        async with anna.get(f"{door.url}/v1/hardware") as answer:  # the token counts still
+            assert answer.status == 200
+
+
+async def test_a_stream_ends_as_well_when_the_document_of_its_machine_has_other_labels(door: Door) -> None:
+    document = {**hardware(1), "labels": {"rack": "r1"}}
+    await door.done("POST", "/v1/hardware", document)
+    await door.done("POST", "/v1/templates", {"name": "hello", "data": HELLO})
+    flow = await door.done("POST", "/v1/workflows", {"template": "hello", "hardware": {"device_1": mac(1)}})
+    async with (
+        asking(await make(door, scope="rack=r1")) as anna,
+        anna.get(f"{door.url}/v1/workflows/{flow['id']}/logs", params={"follow": "1"}) as followed,
+    ):
+        assert followed.status == 200
+        async with asyncio.timeout(WITHIN):
+            await door.done("POST", "/v1/hardware", {**document, "labels": {"rack": "r2"}})
+            with pytest.raises(aiohttp.ClientPayloadError):
+                await followed.content.read()
+
+
+async def test_who_takes_a_machine_out_of_their_scope_is_answered(door: Door) -> None:
+    known = await door.done("POST", "/v1/hardware", hardware(1))
+    await relabelled(door, known["id"], rack="r1")
+    async with (
+        asking(await make(door, scope="rack=r1")) as anna,
+        anna.patch(f"{door.url}/v1/hardware/{known['id']}/labels", json={"remove": ["rack"]}) as answer,
+    ):
+        assert answer.status == 200, await answer.text()

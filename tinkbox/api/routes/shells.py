@@ -21,7 +21,7 @@ from tinkbox.api.scopes import Scopes
 from tinkbox.door.frames import carry, expect_websocket
 from tinkbox.door.live_requests import note_token
 from tinkbox.engine.shells.shells import Listed, Opened, Shells
-from tinkbox.model.access import Right
+from tinkbox.model.access import Caller, Right
 from tinkbox.model.errors import Invalid
 from tinkbox.model.shells import Mode
 from tinkbox.wire.messages.breakpoints import MAX_WORDS, wish_from_document
@@ -98,8 +98,8 @@ class _ShellDoor:
     def __init__(self, shells: Shells, followers: Followers, scopes: Scopes) -> None:
         self._shells = shells
         self._scopes = scopes
-        # Whose tickets are not used yet: the ids of the tokens that they were asked for with.
-        self._tokens: OrderedDict[str, str] = OrderedDict()
+        # Whose tickets are not used yet.
+        self._askers: OrderedDict[str, Caller] = OrderedDict()
         self._followers = followers
 
     @takes(body=OpeningWish)
@@ -107,10 +107,10 @@ class _ShellDoor:
         """Open a shell or run a command, as `model.shells.ShellWish` has it; with `session`, or to `view`, one that is there."""
         key, who = key_of(request), caller(request).name
         opened = await self._opened(key, who, await read_object(request))
-        if token := caller(request).token:
-            self._tokens[opened.ticket] = token
-            if len(self._tokens) > MOST_TICKETS:
-                self._tokens.popitem(last=False)
+        if caller(request).token:
+            self._askers[opened.ticket] = caller(request)
+            if len(self._askers) > MOST_TICKETS:
+                self._askers.popitem(last=False)
         if opened.fresh:
             log_change(request, "shell opened", opened.id)
         status = 201 if opened.fresh else 200
@@ -135,7 +135,11 @@ class _ShellDoor:
         session_id, ticket = request.match_info["id"], asked.get("ticket", "")
         person = self._shells.invited(session_id, ticket)
         require_if_known(request, person, Right.ATTACH)
-        note_token(request, self._tokens.pop(ticket, ""))
+        asker = self._askers.pop(ticket, None)
+        if asker is not None:
+            note_token(request, asker.token)
+            if asker.scope is not None:  # labels may have changed since; from here on their changes end the request
+                await self._scopes.workflow_of(asker, await self._shells.workflow_of(session_id))
         async with recorded_attachment(request, person, session_id):
             with self._followers.place(request, person):
                 async with self._shells.attached(session_id, ticket, mode, int(after)) as seat:

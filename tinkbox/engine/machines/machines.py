@@ -36,7 +36,7 @@ from tinkbox.model.documents.hardware import declared_labels
 from tinkbox.model.enrolment import Enrolment
 from tinkbox.model.errors import Conflict, Denied, Invalid, NotFound
 from tinkbox.model.hardware import Hardware, MacAddress, addressed_by, called, names_of
-from tinkbox.model.labels import ALL, LabelChange, LabelKind, Selector
+from tinkbox.model.labels import ALL, LabelChange, LabelKind, Relabelled, Selector
 from tinkbox.model.machine_keys import KeptMachines, typed
 from tinkbox.model.machine_state import Doing, MachineState, state_of
 from tinkbox.model.notes import Retirement
@@ -150,6 +150,9 @@ class Machines:
             tpm_rule=tpm_rule, began_to_boot=self.progress.began_to_boot,
         )  # fmt: skip
         self.enrolments = Enrolments(store, clock, self.known, self.progress.saw, self.progress.seen_last, authority)
+
+        # Told of the labels that machines had and have, of all that were changed at once; None: the machine was deleted.
+        self.labels_changed: Callable[[Sequence[Relabelled]], None] = lambda _: None
 
     async def load(self) -> None:
         """Fill the picture in memory; once, before anything is served."""
@@ -386,9 +389,13 @@ class Machines:
         stored = await self._store.look(lambda tables: tables.hardware.some(wanted))
         deleted = set(wanted) - {record.hardware.id for record in stored}
         before = self.known.macs_of(wanted)
+        labelled = {each: record.hardware.labels for each in wanted if (record := self.known.get(each)) is not None}
         self.known.forget(deleted)
         self.enrolments.forget_deleted(deleted)
         self.known.take(stored)
+        now = {record.hardware.id: record.hardware.labels for record in stored}
+        if moved := [(labels, now.get(each)) for each, labels in labelled.items() if now.get(each) != labels]:
+            self.labels_changed(moved)
         self.boot_facts.forget(before, deleted)
         self.timeline.forget(mac for mac in before if not self.known.knows(mac))
 

@@ -15,7 +15,7 @@ from typing import Final, NoReturn
 
 from tinkbox.model.access import Caller, Means, Right, operator
 from tinkbox.model.errors import Conflict, Full, NotFound, Unavailable
-from tinkbox.model.labels import Selector
+from tinkbox.model.labels import Relabelled, Selector
 from tinkbox.model.text import quoted
 from tinkbox.model.tokens import MAX_LOGINS, MAX_TOKENS, PREFIX, Token, parse_name, refuse_more, refuse_text
 from tinkbox.store.database import Store, Tables
@@ -26,6 +26,7 @@ USE_SECONDS: Final = 60.0
 KEPT: Final = timedelta(days=7)
 REVOKED: Final = "the token was revoked"
 EXPIRED: Final = "the token has expired"
+LEFT_SCOPE: Final = "labels changed, and a machine left the scope of the token: ask again"
 Ended = Callable[[str, str], None]
 _log = logging.getLogger(__name__)
 
@@ -90,6 +91,14 @@ class Tokens:
     def counts(self, token_id: str) -> bool:
         """Whether the token of this id is neither revoked nor expired."""
         return self.with_id(token_id) is not None
+
+    def loses(self, token_id: str, changed: Sequence[Relabelled]) -> bool:
+        """Whether one of these machines leaves the scope of a token by its labels."""
+        bearer = self.with_id(token_id)
+        scope = bearer.scope if bearer is not None else None
+        return scope is not None and any(
+            scope.matches(before) and (after is None or not scope.matches(after)) for before, after in changed
+        )
 
     def known(self, name: str) -> bool:
         """Whether a token has this name, an expired one included."""

@@ -35,7 +35,9 @@ class MarkKeepingEnvironment(ImmutableSandboxedEnvironment):
         self.filters = {
             name: self._asked(name, cast("Callable[..., Any]", each)) for name, each in self.filters.items()
         }
-        self.tests = {name: self._asked(name, each, keeps=False) for name, each in self.tests.items()}
+        self.tests = {
+            name: self._asked(name, cast("Callable[..., Any]", each), keeps=False) for name, each in self.tests.items()
+        }
         for name, words in _WORDS.items():
             self.filters[name] = self._untouched(words)
 

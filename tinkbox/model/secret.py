@@ -33,6 +33,8 @@ _MARK: Final = re.compile(
 _VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _WRITTEN: Final = re.compile(r"""\{\{\s*secret\s*(?:\(\s*)?"(?P<name>[A-Za-z0-9._-]+)"\s*\)?\s*\}\}""")
 
+_ASKING: Final = re.compile(r"""\{\{-?\s*secret\s*(?:\(\s*)?["'`]""")
+
 
 class Form(StrEnum):
     """What of a value stands in the place of its mark."""
@@ -157,6 +159,11 @@ def shown(text: str) -> str:
 def marked(key: bytes, text: str) -> str:
     """The opposite of `shown`, for what a person wrote: `{{ secret "name" }}` becomes a mark."""
     return _WRITTEN.sub(lambda found: mark_of(key, found["name"]), text) if "{{" in text else text
+
+
+def asks_for_secret(text: str) -> bool:
+    """Whether a person wrote something into this that asks for a secret as a template does."""
+    return "{{" in text and _ASKING.search(text) is not None
 
 
 def in_form(value: bytes, form: Form) -> bytes:

@@ -52,7 +52,10 @@ def read_definition(text: str) -> Definition:
     reader = _DefinitionReader()
     definition = reader.definition(document)
     marks = [*marks_of(document)] if document is not None and has_mark(text) else []
-    reader.problems += [each for each in marks if isinstance(each, Problem)]
+    misplaced = [each for each in marks if isinstance(each, Problem)]
+    # What else is wrong with such a place is wrong with the mark, which nobody is to see.
+    places = {(each.line, each.key) for each in misplaced}
+    reader.problems = [each for each in reader.problems if (each.line, each.key) not in places] + misplaced
     reader.named_secrets += [each for each in marks if isinstance(each, NamedSecret)]
     ignored = reader.ignored
     if behind is not None:

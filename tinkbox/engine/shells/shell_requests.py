@@ -1,6 +1,7 @@
 """What somebody wants to run in a held container, and whether there is one."""
 
 from tinkbox.model.errors import Conflict, Forbidden, Invalid
+from tinkbox.model.secret import asks_for_secret
 from tinkbox.model.shells import ShellWish
 from tinkbox.model.workflow import FINAL, PlannedAction, State, Workflow
 from tinkbox.store.database import Tables
@@ -19,6 +20,11 @@ def check(wish: ShellWish) -> None:
     words = (*wish.command, wish.user, wish.folder, wish.term, *wish.environment, *wish.environment.values())
     if any("\0" in word for word in words):
         raise Invalid("a command, a user, a folder and an environment are text without NUL")
+    if any(map(asks_for_secret, words)):
+        raise Invalid(
+            "a shell is given no secrets: its container has those of its action already, and `tinkbox breakpoint retry --fresh` "
+            "makes another one"
+        )
     wrong = [name for name in wish.environment if not name or "=" in name]
     if wrong:
         raise Invalid(f"{wrong[0]!r} is no name in an environment")

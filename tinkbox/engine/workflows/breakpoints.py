@@ -30,7 +30,7 @@ from tinkbox.model.errors import Conflict, Invalid, NotFound
 from tinkbox.model.key_kinds import ToChange
 from tinkbox.model.listing import WorkflowListing
 from tinkbox.model.masking import masked_outcome
-from tinkbox.model.secret import has_mark, marked
+from tinkbox.model.secret import asks_for_secret, has_mark, marked, named_in
 from tinkbox.model.workflow import BEGUN, FINAL, State, Workflow
 from tinkbox.store.database import Store, Tables
 from tinkbox.store.workflows import Attempt, UnderWay
@@ -157,7 +157,7 @@ class Breakpoints:
                     f"workflow {hold.workflow_id} went on meanwhile, and is held anew: `tinkbox workflow state {hold.workflow_id[:8]}` "
                     "shows at what"
                 )
-            counts = judged(self._with_marks(verdict, hold.workflow_id), hold)
+            counts = judged(self._with_marks(tables, verdict, hold.workflow_id), hold)
             if excuses(counts, hold) and not counts.why.strip():
                 raise Invalid(f"{counts.verb} makes a success of a failure: say why")
             workers = decide(tables, hold, counts, self._clock())
@@ -165,13 +165,21 @@ class Breakpoints:
 
         return await self._told(use_case)
 
-    def _with_marks(self, verdict: Verdict, workflow_id: str) -> Verdict:
-        """The verdict with the marks of the secrets that a person wrote into its command and environment."""
+    def _with_marks(self, tables: Tables, verdict: Verdict, workflow_id: str) -> Verdict:
+        """The verdict with the marks of the secrets that a person wrote into its command and environment.
+
+        Raises Invalid where these could not be handed out, Unavailable where they cannot be read.
+        """
         key = self._giving.marks_key(workflow_id)
         command = None if verdict.command is None else tuple(marked(key, each) for each in verdict.command)
         environment = {name: marked(key, value) for name, value in verdict.environment.items()}
-        if not verdict.fresh and any(map(has_mark, (*(command or ()), *environment.values()))):
+        words = "\n".join((*(command or ()), *environment.values()))
+        if asks_for_secret(words):
+            raise Invalid('only {{ secret "NAME" }} can stand in a changed command or environment, without a function')
+        if not verdict.fresh and has_mark(words):
             raise Invalid("a container gets its secrets when it is made: with a secret in them, retry --fresh")
+        named = [replace(each, line=None) for each in named_in(words)]
+        self._giving.refuse_unfit(tables, workflow_id, words, named)
         return replace(verdict, command=command, environment=environment)
 
     async def extend(self, key: str, seconds: int, who: str, why: str) -> Hold:

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.integration.engine.appliance import Appliance, Clock, appliance, hardware
+from tests.integration.engine.held import hold
+from tinkbox.model.breakpoint import Verb, Verdict
 from tinkbox.model.documents.hardware import parse_hardware
 from tinkbox.model.errors import Invalid, NotFound, Unavailable
 from tinkbox.model.reasons import Reason
@@ -262,6 +264,7 @@ async def test_text_of_a_machine_never_becomes_a_secret(box: Appliance) -> None:
     [
         ("image: tools/ask:v1", 'image: {{ secret "db-password" }}'),
         ("name: ask\n", 'name: {{ secret "db-password" }}\n'),
+        ("retries: 1", 'if: {{ secret "db-password" }}'),
         ("retries: 1", 'volumes: ["/{{ secret "db-password" }}:/x"]'),
         ("{FROM_TASK: ", '{ {{ secret "db-password" }}: x, FROM_TASK: '),
     ],
@@ -273,6 +276,7 @@ async def test_a_secret_has_no_place_but_in_a_command_or_an_environment(
     with pytest.raises(Invalid) as refused:
         await box.workflow(TEMPLATE.replace(before, after))
     assert any("a secret has no place here" in problem.text for problem in refused.value.problems)
+    assert not any("tbsecret" in problem.text for problem in refused.value.problems)
 
 
 async def test_what_a_function_makes_of_a_secret_is_refused(box: Appliance) -> None:
@@ -280,6 +284,31 @@ async def test_what_a_function_makes_of_a_secret_is_refused(box: Appliance) -> N
     with pytest.raises(Invalid) as refused:
         await box.workflow(TEMPLATE.replace("| b64enc", "| upper"))
     assert [(each.line, "upper takes no secret" in each.text) for each in refused.value.problems] == [(11, True)]
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ('{{ secret "nope" }}', 'there is no secret "nope": set it with `tinkbox secret set nope`'),
+        ('{{ secret "db-password" | b64enc }}', "without a function"),
+        (f"{PREFIX}db-password.raw.{'0' * 32}", "is none"),
+    ],
+)
+async def test_a_retry_that_asks_for_what_cannot_be_given_is_refused_and_the_action_stays_held(
+    box: Appliance, text: str, why: str
+) -> None:
+    await box.secrets.set("db-password", VALUE, "ann")
+    held = await hold(box, await box.machine(1))
+    for verdict in (
+        Verdict(verb=Verb.RETRY, who="ann", why="", fresh=True, command=("sh", "-c", text)),
+        Verdict(verb=Verb.RETRY, who="ann", why="", fresh=True, environment={"A": text}),
+    ):
+        with pytest.raises(Invalid) as refused:
+            await box.breakpoints.resolve(held.workflow_id, verdict)
+        assert why in " ".join([str(refused.value), *(each.text for each in refused.value.problems)])
+    assert (await box.breakpoints.standing(held.workflow_id)).hold is not None
+    good = Verdict(verb=Verb.RETRY, who="ann", why="", fresh=True, command=("echo", '{{ secret "db-password" }}'))
+    await box.breakpoints.resolve(held.workflow_id, good)
 
 
 async def test_secrets_are_listed_without_values_and_with_who_asks_for_them(box: Appliance) -> None:

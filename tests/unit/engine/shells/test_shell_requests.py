@@ -36,3 +36,13 @@ def test_what_no_process_can_be_given_is_refused_by_name() -> None:
         check(replace(SHELL, environment={"A=B": "c"}))
     with pytest.raises(Invalid, match="begins with a slash"):
         check(replace(SHELL, folder="tmp"))
+
+
+@pytest.mark.parametrize(
+    "text", ['{{ secret "db-password" }}', "x={{secret('db-password')}}", '{{- secret "a" | b64enc }}']
+)
+def test_a_shell_that_asks_for_a_secret_is_refused_and_not_given_the_words(text: str) -> None:
+    for wish in (replace(SHELL, environment={"A": text}), replace(SHELL, command=("echo", text))):
+        with pytest.raises(Invalid, match="a shell is given no secrets"):
+            check(wish)
+    check(replace(SHELL, command=("echo", "{{ secrets }}")))

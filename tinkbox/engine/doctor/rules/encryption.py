@@ -11,13 +11,14 @@ from tinkbox.model.vitals import HandshakeTrouble, RefusedHandshake
 
 # As limits that held somebody back are told.
 _TOLD_FOR: Final = timedelta(minutes=10)
-# A probe of a port hangs up once; a client that does not take a certificate tries again.
+# A client that does not take a certificate tries again; some say nothing when they hang up, as probes of ports do.
 _HUNG_UP: Final = 3
 _CAUSES: Final = {
     HandshakeTrouble.AUTHORITY: "does not trust this box's certificate: it knows another authority, or none.",
     HandshakeTrouble.EXPIRED: "takes this box's certificate for expired: most likely its clock is wrong.",
     HandshakeTrouble.NOTHING_IN_COMMON: "cannot speak the TLS that this box does, 1.2 and 1.3.",
-    HandshakeTrouble.HUNG_UP: "hangs up when it is shown this box's certificate: most likely it trusts another authority, or none.",
+    HandshakeTrouble.HUNG_UP: "began {times} to speak TLS and hung up without a word: it only looks whether the port is open, as probes "
+    "do, or it does not trust this box's certificate.",
 }
 _TRUST: Final = (
     "`tinkbox authority` on the box prints the certificate to trust, with its fingerprint. A machine gets it anew when it boots "
@@ -25,7 +26,7 @@ _TRUST: Final = (
 )
 _REMEDIES: Final = {
     HandshakeTrouble.AUTHORITY: _TRUST,
-    HandshakeTrouble.HUNG_UP: _TRUST,
+    HandshakeTrouble.HUNG_UP: f"If nothing fails there, it is a probe and harmless. Else: {_TRUST}",
     HandshakeTrouble.EXPIRED: "Look at the clock there (`date`). The box's own ends on no sooner day than `openssl s_client -connect "
     "ADDRESS:443 </dev/null` shows.",
     HandshakeTrouble.NOTHING_IN_COMMON: "Use a newer version of the program there: TLS 1.2 is of 2008. A machine whose firmware "
@@ -51,7 +52,7 @@ def certificate_refused(case: Case) -> Iterator[Finding]:
         if case.now - each.at < _TOLD_FOR and _is_told(each):
             yield Finding(
                 gravity=Gravity.SUSPECT,
-                cause=f"{case.named(each.host)} {_CAUSES[each.why]}",
+                cause=f"{case.named(each.host)} {_CAUSES[each.why].format(times=counted(each.times, 'time'))}",
                 evidence=(
                     f"{moment(each.at)} a handshake of {each.host} came to nothing ({each.words}), {counted(each.times, 'time')} so far",
                 ),

@@ -39,9 +39,14 @@ def test_it_is_told_for_ten_minutes_and_what_is_no_refusal_is_not() -> None:
     assert not refusing(HandshakeTrouble.OTHER)
 
 
-def test_who_hangs_up_once_may_be_a_probe_and_who_does_three_times_does_not_take_it() -> None:
+def test_of_who_hangs_up_three_times_is_said_what_is_known_and_what_it_may_mean() -> None:
     assert not refusing(HandshakeTrouble.HUNG_UP, times=2)
-    assert "hangs up when it is shown" in refusing(HandshakeTrouble.HUNG_UP, times=3)[0].cause
+    (found,) = refusing(HandshakeTrouble.HUNG_UP, times=3)
+    assert found.cause == (
+        "172.30.0.9 began 3 times to speak TLS and hung up without a word: it only looks whether the port is open, as probes do, or "
+        "it does not trust this box's certificate."
+    )
+    assert found.remedy.startswith("If nothing fails there, it is a probe and harmless. Else: `tinkbox authority`")
 
 
 def test_a_certificate_that_was_not_renewed_is_told_with_the_way_out() -> None:

@@ -16,6 +16,7 @@ from tinkbox.engine.audit.delivery import Deliveries
 from tinkbox.engine.audit.head import HeadFile
 from tinkbox.engine.boot.booting import Booting
 from tinkbox.engine.boot.leases import Leases
+from tinkbox.engine.clock_trust import ClockTrust
 from tinkbox.engine.discovery.discovery import Acceptance, Discovery
 from tinkbox.engine.discovery.unknown_machines import UnknownMachines
 from tinkbox.engine.doctor.work_in_hand import WorkInHand
@@ -167,10 +168,12 @@ class Engine:
         self._discovers = settings.discovers
         self.wakeups = wakeups = Wakeups()
 
+        clock_trust = ClockTrust(store, clock, around.monotonic)
+
         # Who did what.
         self.audit = audit = Audit(
             store, wakeups, clock, around.monotonic,
-            HeadFile(settings.audit) if settings.audit is not None else None, settings.retention.audit,
+            HeadFile(settings.audit) if settings.audit is not None else None, settings.retention.audit, clock_trust,
         )  # fmt: skip
         self.deliveries = Deliveries(audit, settings.audit_places)
 
@@ -246,7 +249,7 @@ class Engine:
         self.breakpoints = Breakpoints(store, wakeups, machines, clock, giving, masks)
         self.shells = Shells(
             store, wakeups, clock, new_id, new_token, settings.recordings, self.breakpoints.touch, masks,
-            kept=settings.retention.recordings, audit=audit,
+            kept=settings.retention.recordings, audit=audit, clock_trust=clock_trust,
         )  # fmt: skip
         self.lost_histories = LostHistories(store, wakeups, machines, clock, new_token, around.digest_of, masks)
         self.attempts = Attempts(
@@ -282,6 +285,7 @@ class Engine:
         self.retainer = Retainer(
             store, wakeups, machines, clock, settings.retention, self.shells.forget_recordings, around.free,
             surplus=(machines.timeline.forget_surplus, strangers.forget_surplus, self.shells.forget_old_recordings), audit=audit,
+            clock_trust=clock_trust,
         )  # fmt: skip
         acceptance = Acceptance(rules=settings.rules, networks=[each.network for each in settings.subnets])
         self.discovery = Discovery(store, wakeups, machines, self.workflows, strangers, clock, acceptance)

@@ -92,6 +92,13 @@ class AuditTable:
         ).fetchall()
         return Head(rows[0]["number"], rows[0]["digest"]) if rows else None
 
+    def newest_before(self, moment: datetime) -> datetime | None:
+        """The time of the last line that is no later than a moment."""
+        rows = self._sql.execute(
+            "SELECT at FROM audit WHERE at <= ? ORDER BY number DESC LIMIT 1", (moment.isoformat(),)
+        ).fetchall()
+        return datetime.fromisoformat(rows[0]["at"]) if rows else None
+
     def cut(self, most: int) -> int:
         """Delete so many of the lines that a line says to be deleted; returns how many there were."""
         found = self._sql.execute(

@@ -73,6 +73,13 @@ class EventTable:
         rows = self._sql.execute("SELECT at FROM event ORDER BY sequence DESC LIMIT 1").fetchall()
         return datetime.fromisoformat(rows[0]["at"]) if rows else None
 
+    def newest_before(self, moment: datetime) -> datetime | None:
+        """The time of the newest event that is no later than a moment."""
+        rows = self._sql.execute(
+            "SELECT at FROM event WHERE at <= ? ORDER BY sequence DESC LIMIT 1", (moment.isoformat(),)
+        ).fetchall()
+        return datetime.fromisoformat(rows[0]["at"]) if rows else None
+
 
 def _event(row: sqlite3.Row) -> Event:
     return Event(

@@ -14,6 +14,7 @@ from typing import Final, NoReturn
 
 from tinkbox.engine.audit.head import HeadFile
 from tinkbox.engine.audit.refused_attempts import WINDOW, RefusedAttempts
+from tinkbox.engine.clock_trust import ClockTrust
 from tinkbox.engine.wakeups import Wakeups
 from tinkbox.model.audit import EXAMINED, Act, Chain, Changed, Kind, Line, Listing, Standing, Verdict
 from tinkbox.model.errors import Unavailable
@@ -35,7 +36,10 @@ _log = logging.getLogger(__name__)
 
 
 class Audit:
-    """A part.  `head` is where the last line is kept beside the store, None: nowhere; lines older than `kept` are deleted, None: none are."""
+    """A part.  `head` is where the last line is kept beside the store, None: nowhere; lines older than `kept` are deleted, None: none are.
+
+    None is deleted while `clock_trust` says no.
+    """
 
     def __init__(
         self,
@@ -45,6 +49,7 @@ class Audit:
         monotonic: Callable[[], float],
         head: HeadFile | None = None,
         kept: timedelta | None = None,
+        clock_trust: ClockTrust | None = None,
     ) -> None:
         self._store = store
         self._wakeups = wakeups
@@ -52,6 +57,7 @@ class Audit:
         self._monotonic = monotonic
         self._head = head
         self._kept = kept
+        self._clock_trust = clock_trust
         self._refused = RefusedAttempts()
         self._under_way = set[int]()
         self._unwritten: deque[tuple[Act, datetime]] = deque()
@@ -283,7 +289,7 @@ class Audit:
 
     async def _delete_old_lines(self) -> int:
         deleted = await self._cut()  # what an appliance left that ended in the middle of it
-        if self._kept is not None:
+        if self._kept is not None and (self._clock_trust is None or await self._clock_trust.may_delete()):
             before = self._clock() - self._kept
             await self._store.write(lambda tables: _announce_cut(tables, before, self._clock()))
             deleted += await self._cut()

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import BinaryIO, NoReturn
 
 from tinkbox.engine.audit.audit import Audit
+from tinkbox.engine.clock_trust import ClockTrust
 from tinkbox.engine.lookup import only
 from tinkbox.engine.secrets.masks import WorkflowMasks
 from tinkbox.engine.shells.recordings import LIMIT, Recordings
@@ -66,7 +67,7 @@ class Shells:
 
     Wherever a `key` is asked, it is a workflow's id, a unique beginning of one, or the name of the newest so called.
     `touch` is told the token of every attempt whose shell is in use.  Recordings are `kept` for so long, None: as long as their
-    workflows.  The end of a shell, with the digest of its recording, is a line of the `audit`.
+    workflows.  The end of a shell, with the digest of its recording, is a line of the `audit`.  None is deleted for its age while `clock_trust` says no.
     """
 
     def __init__(
@@ -84,6 +85,7 @@ class Shells:
         recorded: int = LIMIT,
         kept: timedelta | None = None,
         audit: Audit | None = None,
+        clock_trust: ClockTrust | None = None,
     ) -> None:
         self._store = store
         self._wakeups = wakeups
@@ -96,6 +98,7 @@ class Shells:
         self._recordings = Recordings(recordings, clock, recorded)
         self._kept = kept
         self._audit = audit
+        self._clock_trust = clock_trust
         self._relays: dict[str, Relay] = {}
         self._live: set[str] = set()
         self._making = asyncio.Lock()
@@ -120,7 +123,7 @@ class Shells:
 
         Raises Unavailable.
         """
-        if self._kept is None:
+        if self._kept is None or not (self._clock_trust is None or await self._clock_trust.may_delete()):
             return False
         old = await asyncio.to_thread(self._recordings.older, self._clock() - self._kept)
         old = [each for each in old if each not in self._live]

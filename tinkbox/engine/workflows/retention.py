@@ -12,6 +12,7 @@ from functools import partial
 from typing import Final, NoReturn
 
 from tinkbox.engine.audit.audit import Audit
+from tinkbox.engine.clock_trust import ClockTrust
 from tinkbox.engine.machines.machines import Machines
 from tinkbox.engine.wakeups import Wakeups
 from tinkbox.engine.workflows.deletion import OCTETS_AT_ONCE, begin_deletion, delete_piece
@@ -28,6 +29,7 @@ ALWAYS_KEPT: Final = 20  # however little room there is
 IN_VAIN: Final = timedelta(hours=1)  # when nothing more is deleted early, after that gave no room
 PAGES: Final = 1_000  # the same, of the file
 SPARE_PAGES: Final = 4_000  # so many may be free, for what comes next: 16 MiB mostly
+_NEVER: Final = datetime.min.replace(tzinfo=UTC)  # before it nothing ended: only what was half deleted goes
 PAUSE: Final = 0.1  # between two, for those who wait
 _log = logging.getLogger(__name__)
 
@@ -36,7 +38,7 @@ class Retainer:
     """A part; `forgotten` is called when workflows were deleted, `free` gives the bytes that are free on the disk.
 
     Each of `surplus` deletes some rows of a kind of which too many are stored, and tells whether there may be more.  What goes is
-    recorded in the `audit`.
+    recorded in the `audit`.  Nothing goes for its age while `clock_trust` says no.
     """
 
     def __init__(
@@ -50,6 +52,7 @@ class Retainer:
         free: Callable[[], int],
         surplus: Sequence[Callable[[], Awaitable[bool]]] = (),
         audit: Audit | None = None,
+        clock_trust: ClockTrust | None = None,
     ) -> None:
         self._store = store
         self._wakeups = wakeups
@@ -60,7 +63,8 @@ class Retainer:
         self._free = free
         self._surplus = surplus
         self._audit = audit
-        self._early_from = datetime.min.replace(tzinfo=UTC)
+        self._clock_trust = clock_trust
+        self._early_from = _NEVER
         self._free_before: int | None = None  # the last deletion before their time
 
     async def run(self) -> NoReturn:
@@ -78,8 +82,10 @@ class Retainer:
         Raises Unavailable.
         """
         now = self._clock()
-        deleted = await self._delete(now - self._retention.workflows, self._retention.newest)
-        await self._forget_rollouts(now - self._retention.workflows)
+        may_delete = self._clock_trust is None or await self._clock_trust.may_delete()
+        before = now - self._retention.workflows if may_delete else _NEVER
+        deleted = await self._delete(before, self._retention.newest)
+        await self._forget_rollouts(before)
         early = await self._delete(now, ALWAYS_KEPT, early=True) if self._is_to_be_early(now) else 0
         for forget in self._surplus:
             more = True

@@ -24,6 +24,8 @@ from tinkbox.wire.authority import fingerprint
 
 LOOK_EVERY: Final = 60.0  # seconds
 _ENDS_SOON: Final = timedelta(days=365)
+_EARLIER: Final = "the one of before"
+_BOXS: Final = "the box's own"
 _log = logging.getLogger(__name__)
 Own = tuple[Path, Path]
 
@@ -73,16 +75,15 @@ class Certificates:
         certificate can have are left out.  `own` is the operator's certificate (a chain) and its key.  `authority_key` is where the
         authority's key is, if not below `data`.  `now` is the moment of the opening, `clock` tells those that follow.
 
-        Raises Unavailable, with the remedy, for a lost or damaged authority, for files that cannot be read or written, and
-        for a certificate of the operator that cannot be shown.
+        Raises Unavailable, with the remedy, for a lost or damaged authority, and for files below `data` that cannot be read or
+        written.  A certificate of the operator that cannot be shown is one of the `problems`: machines boot without it.
         """
-        read = read_own(*own) if own else None
         files = KeptFiles(data, authority_key)
         wanted = usable(names) or ["tinkbox"]
         found = files.authority()
         authority = files.keep_authority(found) if found else files.make_authority(wanted[0], now)
         made = cls(files, authority, wanted, own, clock)
-        made._own = read
+        made._begin_with_own()
         leaf = files.leaf()
         if leaf is None or is_due(leaf.certificate, authority, wanted, now):
             leaf = made._renew(now)
@@ -91,10 +92,19 @@ class Certificates:
 
     @staticmethod
     def examine(data: Path, own: Own | None, now: datetime, *, authority_key: Path | None = None) -> list[str]:
-        """Raise what `open` would raise of files that are there; write nothing.  Gives what else is wrong, for a person."""
+        """Raise what `open` would raise of files that are there, and what of the operator's; write nothing.
+
+        Gives what else is wrong, for a person.
+        """
         problem = read_own(*own).problem(now) if own else ""
         KeptFiles(data, authority_key).authority()
         return [problem] if problem else []
+
+    def _begin_with_own(self) -> None:
+        try:
+            self._read_own_again()
+        except Unavailable as error:
+            self._own_problem = self._told("", f"{error}. Until then {_BOXS} is shown")
 
     @property
     def problems(self) -> list[str]:
@@ -116,23 +126,25 @@ class Certificates:
     async def look(self) -> None:
         """Do once what `run` does again and again."""
         self._not_renewed = await self._tried(
-            self._renew_in_time, "the box's certificate was not renewed", self._not_renewed
+            self._renew_in_time, "the box's certificate was not renewed", self._not_renewed, _EARLIER
         )
         self._own_problem = await self._tried(
-            self._read_own_again, "the operator's certificate was not read again", self._own_problem
-        )
+            self._read_own_again, "the operator's certificate was not read again", self._own_problem,
+            _BOXS if self._own is None else _EARLIER,
+        )  # fmt: skip
 
-    async def _tried(self, step: Callable[[], None], failed: str, before: str) -> str:
-        """Why a step did not work, which was `before` why; empty: it did.
+    async def _tried(self, step: Callable[[], None], failed: str, before: str, shown: str) -> str:
+        """Why a step did not work, which was `before` why; empty: it did.  `shown` is what is shown meanwhile.
 
         Whatever the operator's files, the disk and the descriptors do to it, the next look tries again: what is shown stays good.
         """
         try:
             await asyncio.to_thread(step)
         except Unavailable as error:
-            return self._told(before, f"{failed}: {error}. Until then the one of before is shown")
+            return self._told(before, f"{failed}: {error}. Until then {shown} is shown")
         except Exception as error:
-            problem = f"{failed}: {type(error).__name__}: {error}. Until then the one of before is shown"
+            why = ": ".join(each for each in (type(error).__name__, str(error)) if each)
+            problem = f"{failed}: {why}: it is tried again every minute. Until then {shown} is shown"
             if problem != before:
                 _log.exception("%s", problem)
             return problem

@@ -103,6 +103,9 @@ def test_operators_certificate_is_shown_at_both_doors_to_who_asks_by_its_name(tm
             done = subprocess.run(verified, input="", capture_output=True, text=True, check=False)
             assert "Verify return code: 0 (ok)" in done.stdout, done.stdout
     chain.write_text("damaged")
-    failed = run("serve", "--config", str(configuration.path))
-    assert (failed.status, f"tls.certificate: {chain} holds no certificate" in failed.err) == (1, True)
-    assert f"wrong: tls.certificate: {chain}" in run("serve", "--config", str(configuration.path), "--check").out
+    checked = run("serve", "--config", str(configuration.path), "--check")
+    assert (checked.status, f"wrong: tls.certificate: {chain} holds no certificate" in checked.out) == (1, True)
+    with serving(configuration):
+        curl = ["curl", "-sS", "-o", "/dev/null", "--cacert", str(configuration.authority)]
+        subprocess.run([*curl, f"https://127.0.0.1:{configuration.https_port}/healthz"], check=True)
+        assert f"tls.certificate: {chain} holds no certificate" in (configuration.data.parent / "stderr").read_text()

@@ -37,12 +37,13 @@ _REMEDIES: Final = {
 def certificate_trouble(case: Case) -> Iterator[Finding]:
     """A certificate that ends, was not renewed, or is not for all names of this host."""
     for each in case.vitals.certificates if case.vitals else ():
-        cause, _, remedy = each.partition(": ")
+        # The way out stands behind the last colon; a setting that is named first stays as it is written.
+        cause, _, remedy = each.rpartition(": ")
         yield Finding(
             gravity=Gravity.SUSPECT,
-            cause=f"{cause[:1].upper()}{cause[1:]}.",
+            cause=f"{cause if cause.startswith('tls.') else _begun(cause)}.",
             evidence=(f"{moment(case.now)} {each}",),
-            remedy=f"{remedy[:1].upper()}{remedy[1:]}." if remedy else "See docs/operating.md.",
+            remedy=f"{_begun(remedy)}.",
         )
 
 
@@ -59,6 +60,10 @@ def certificate_refused(case: Case) -> Iterator[Finding]:
                 remedy=_REMEDIES[each.why],
                 subject=each.host,
             )
+
+
+def _begun(sentence: str) -> str:
+    return f"{sentence[:1].upper()}{sentence[1:]}"
 
 
 def _is_told(refused: RefusedHandshake) -> bool:

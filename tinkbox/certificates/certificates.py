@@ -71,8 +71,7 @@ class Certificates:
     ) -> "Certificates":
         """Read what is below `data`/tls, and make what is missing; it takes up to a second or two of a processor.
 
-        `names` are all names and addresses of the box, the first is what the authority is called by; those that no
-        certificate can have are left out.  `own` is the operator's certificate (a chain) and its key.  `authority_key` is where the
+        `names` are all names and addresses of the box; those that no certificate can have are left out.  `own` is the operator's certificate (a chain) and its key.  `authority_key` is where the
         authority's key is, if not below `data`.  `now` is the moment of the opening, `clock` tells those that follow.
 
         Raises Unavailable, with the remedy, for a lost or damaged authority, and for files below `data` that cannot be read or
@@ -81,7 +80,7 @@ class Certificates:
         files = KeptFiles(data, authority_key)
         wanted = usable(names) or ["tinkbox"]
         found = files.authority()
-        authority = files.keep_authority(found) if found else files.make_authority(wanted[0], now)
+        authority = files.keep_authority(found) if found else files.make_authority()
         made = cls(files, authority, wanted, own, clock)
         made._begin_with_own()
         leaf = files.leaf()

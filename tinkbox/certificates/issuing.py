@@ -22,11 +22,12 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 BITS: Final = 2048
 # A machine whose battery is empty believes that it is 1970.
 BEGIN: Final = datetime(1970, 1, 1, tzinfo=UTC)
-AUTHORITY_LIFE: Final = timedelta(days=20 * 365 + 5)
+# The last moment that UTCTime has (RFC 5280 §4.1.2.5): machines and people need not learn another authority.
+AUTHORITY_ENDS: Final = datetime(2049, 12, 31, 23, 59, 59, tzinfo=UTC)
 LIFE: Final = timedelta(days=397)
 # With so little left, what the doors show is made anew.
 RENEWED_WITH: Final = LIFE / 3
-# Before it no clock is right: a box without a battery must not make an authority that is over when its clock is set.
+# Before it no clock is right: a box without a battery must not make a certificate that is over when its clock is set.
 _RIGHT_CLOCK: Final = datetime(2026, 11, 1, tzinfo=UTC)
 _EXPONENT: Final = 65537
 _MOST_IN_NAME: Final = 64  # characters of a common name (RFC 5280, appendix A.1, ub-common-name)
@@ -48,24 +49,25 @@ def new_key() -> rsa.RSAPrivateKey:
     return rsa.generate_private_key(_EXPONENT, BITS)
 
 
-def self_signed(key: rsa.RSAPrivateKey, name: str, now: datetime) -> Authority:
-    """An authority of so long a life that machines and people need not learn another one.
+def self_signed(key: rsa.RSAPrivateKey) -> Authority:
+    """The authority of a key, always the same: so a backup of the key alone brings back the authority that people trust.
 
-    `name` is the box's.  A piece of the key makes its name unlike that of any other box: some programs tell authorities
-    apart by their names alone.
+    Its signature is that of PKCS #1 v1.5, which has nothing of chance (RFC 8017 §8.2).  A piece of the key makes its name
+    unlike that of any other box: some programs tell authorities apart by their names alone.
     """
     public = key.public_key()
-    mark = sha256(encoded_key(public)).hexdigest()[:8]
-    subject = _subject(f"tinkbox {name[: _MOST_IN_NAME - 17]} {mark}")
+    digest = sha256(encoded_key(public))
+    subject = _subject(f"tinkbox {digest.hexdigest()[:8]}")
     usage = x509.KeyUsage(**_usage("key_cert_sign", "crl_sign"))
     certificate = (
         x509.CertificateBuilder()
         .subject_name(subject)
         .issuer_name(subject)
         .public_key(public)
-        .serial_number(x509.random_serial_number())
+        # Positive, and of 20 octets at most (RFC 5280 §4.1.2.2).
+        .serial_number(int.from_bytes(digest.digest()[:16]) | 1)
         .not_valid_before(BEGIN)
-        .not_valid_after(_end(now, AUTHORITY_LIFE))
+        .not_valid_after(AUTHORITY_ENDS)
         .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
         .add_extension(usage, critical=True)
         .add_extension(x509.SubjectKeyIdentifier.from_public_key(public), critical=False)

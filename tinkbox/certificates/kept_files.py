@@ -8,7 +8,6 @@ authority that a `server.pem` speaks of was lost.
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
 from typing import Final
 
@@ -86,14 +85,14 @@ class KeptFiles:
             raise Unavailable(f"{self._certificate} is no certificate of an authority: {self._remedy()}")
         return Authority(key, certificate)
 
-    def make_authority(self, name: str, now: datetime) -> Authority:
-        """A new authority for the box that is called `name`, of the key that is there already, if one is."""
+    def make_authority(self) -> Authority:
+        """That of the key that is there already, if one is, else a new one."""
         self._make_folder()
         key = self._stored_key()
         if key is None:
             key = new_key()
             self._write(self._key, _pem_of(key))
-        return self.keep_authority(self_signed(key, name, now))
+        return self.keep_authority(self_signed(key))
 
     def keep_authority(self, authority: Authority) -> Authority:
         """Write the authority's certificate where it is missing."""

@@ -72,7 +72,9 @@ def read_own(certificate: Path, key: Path) -> OwnCertificate:
     try:
         context.load_cert_chain(certificate, key)
     except (ssl.SSLError, OSError) as error:
-        raise Unavailable(f"tls.certificate: {certificate} with {key} cannot be used: {error}: have another one made") from None
+        raise Unavailable(
+            f"tls.certificate: {certificate} with {key} cannot be used: {error}: have another one made"
+        ) from None
     return OwnCertificate(context, names, chain[0].not_valid_after_utc, certificate, change)
 
 

@@ -78,7 +78,7 @@ def test_box_is_logged_in_to_and_asked_from_another_host(tmp_path: Path) -> None
 def test_operators_certificate_is_shown_at_both_doors_to_who_asks_by_its_name(tmp_path: Path) -> None:
     configuration = configure(tmp_path)
     now = datetime.now(UTC)
-    firm, key = self_signed(new_key(), "firm", now), new_key()
+    firm, key = self_signed(new_key()), new_key()
     chain, private, ca = tmp_path / "chain.pem", tmp_path / "key.pem", tmp_path / "firm.pem"
     chain.write_bytes(signed(firm, key.public_key(), ["localhost"], now).public_bytes(Encoding.PEM))
     private.write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))

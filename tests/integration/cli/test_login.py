@@ -187,7 +187,7 @@ def test_authority_printed_by_the_box_serves_scripts_and_curl(
 
 def test_certificate_that_this_host_trusts_needs_no_question(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     now = datetime.now(UTC)
-    firm, key = self_signed(new_key(), "firm", now), new_key()
+    firm, key = self_signed(new_key()), new_key()
     chain, private, ca = tmp_path / "chain.pem", tmp_path / "key.pem", tmp_path / "firm.pem"
     chain.write_bytes(signed(firm, key.public_key(), ["localhost"], now).public_bytes(Encoding.PEM))
     private.write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))

@@ -4,6 +4,7 @@ import errno
 import os
 import re
 import resource
+import shutil
 import ssl
 import stat
 from collections.abc import Callable
@@ -13,6 +14,7 @@ from typing import NoReturn
 
 import pytest
 from cryptography import x509
+from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import dsa, ec
 from cryptography.hazmat.primitives.serialization import (
     BestAvailableEncryption,
@@ -35,7 +37,7 @@ class Theirs:
     """An authority of the operator's firm, and files that it gives out."""
 
     def __init__(self, folder: Path) -> None:
-        self.authority = self_signed(new_key(), "firm", NOW)
+        self.authority = self_signed(new_key())
         self.pem = self.authority.certificate.public_bytes(Encoding.PEM).decode()
         self.files = folder / "fullchain.pem", folder / "privkey.pem"
 
@@ -261,7 +263,7 @@ def test_lost_authority_is_refused_with_the_way_out(opened: Open, tmp_path: Path
 
 
 def test_certificate_that_is_no_authoritys_is_refused_with_the_way_out(opened: Open, tmp_path: Path) -> None:
-    authority = self_signed(new_key(), "box", NOW)
+    authority = self_signed(new_key())
     no_authority = signed(authority, authority.key.public_key(), NAMES, NOW)
     _folder(tmp_path / "tls")
     (tmp_path / "tls/authority.key").write_bytes(pem(authority.key))
@@ -305,6 +307,31 @@ def test_key_may_be_a_credential_of_systemd(opened: Open, tmp_path: Path) -> Non
         opened(authority_key=credential)
 
 
+def test_backup_of_the_authoritys_key_alone_brings_back_the_authority(
+    opened: Open, tmp_path: Path, clock: Clock
+) -> None:
+    first, key = opened(), (tmp_path / "tls/authority.key").read_bytes()
+    shutil.rmtree(tmp_path / "tls")
+    _folder(tmp_path / "tls")
+    (tmp_path / "tls/authority.key").write_bytes(key)
+    clock.now += timedelta(days=1000)
+    second = opened(["other", "10.0.0.1"])
+    assert (second.fingerprint, second.authority_pem) == (first.fingerprint, first.authority_pem)
+    shown(second, "10.0.0.1", first.authority_pem)
+
+
+def test_certificate_of_the_authority_that_is_there_is_kept_as_it_is(opened: Open, tmp_path: Path) -> None:
+    made = self_signed(new_key())
+    earlier = x509.CertificateBuilder(
+        made.certificate.subject, made.certificate.subject, made.key.public_key(), 7,
+        made.certificate.not_valid_before_utc, made.certificate.not_valid_after_utc, list(made.certificate.extensions),
+    ).sign(made.key, hashes.SHA256())  # fmt: skip
+    _folder(tmp_path / "tls")
+    (tmp_path / "tls/authority.key").write_bytes(pem(made.key))
+    (tmp_path / "tls/authority.pem").write_bytes(earlier.public_bytes(Encoding.PEM))
+    assert x509.load_pem_x509_certificate(opened().authority_pem.encode()) == earlier
+
+
 def test_examination_makes_nothing(tmp_path: Path) -> None:
     assert Certificates.examine(tmp_path, None, NOW) == []
     assert [*tmp_path.iterdir()] == []
@@ -312,8 +339,8 @@ def test_examination_makes_nothing(tmp_path: Path) -> None:
 
 def test_authority_that_ends_is_told_a_year_before(opened: Open, clock: Clock) -> None:
     opened()
-    clock.now += timedelta(days=19 * 365 + 30)
-    assert "authority ends on 2046" in opened().problems[0]
+    clock.now = datetime(2049, 1, 1, tzinfo=UTC)
+    assert "authority ends on 2049-12-31" in opened().problems[0]
 
 
 def test_operators_certificate_is_for_who_asks_by_its_name(opened: Open, theirs: Theirs) -> None:
@@ -393,7 +420,7 @@ async def test_certificate_that_cannot_be_shown_is_told_with_its_setting_and_kee
     contents = {
         "leaf": leaf,
         "backwards": theirs.pem.encode() + leaf,
-        "nameless": self_signed(mine, "nameless", NOW).certificate.public_bytes(Encoding.PEM),
+        "nameless": self_signed(mine).certificate.public_bytes(Encoding.PEM),
         "key": pem(mine),
         "other": pem(new_key()),
         "locked": locked,

@@ -57,7 +57,9 @@ def test_a_certificate_that_was_not_renewed_is_told_with_the_way_out() -> None:
 
 
 def test_setting_that_is_named_first_is_no_cause_by_itself() -> None:
-    words = "tls.key: /k.pem is not the key of the certificate in /c.pem: name the two. Until then the box's own is shown"
+    words = (
+        "tls.key: /k.pem is not the key of the certificate in /c.pem: name the two. Until then the box's own is shown"
+    )
     (found,) = certificate_trouble(appliance(vitals=Vitals(at=BEGIN, certificates=(words,))))
     assert found.cause == "tls.key: /k.pem is not the key of the certificate in /c.pem."
     assert found.remedy == "Name the two. Until then the box's own is shown."

@@ -202,7 +202,8 @@ class Engine:
         rehearsals = Rehearsals()
         self.imports = Imports(store, machines, self.additions, rehearsals, clock)
         secret_key = SecretKey(settings.secret_key)
-        self.giving, self.masks = giving, masks = Giving(secret_key), WorkflowMasks(secret_key)
+        tokens = MetadataTokens(around.seal)
+        self.giving, self.masks = giving, masks = Giving(secret_key), WorkflowMasks(secret_key, tokens.token)
         self.secrets = Secrets(store, wakeups, clock, secret_key)
         self.services = Services(
             store,
@@ -216,7 +217,6 @@ class Engine:
             masks,
             around.appliance_only,
         )
-        tokens = MetadataTokens(around.seal)
         renderings = Turns(around.limits.of(RENDERINGS))
         self.templates = Templates(store, wakeups, clock, new_id, renderings, rehearsals, settings.names)
         self.workflows = Workflows(

@@ -316,6 +316,13 @@ class WorkflowTable:
             found.setdefault(row["workflow_id"], {})[row["address"]] = row["machine"]
         return found
 
+    def machines_of(self, workflow_id: str) -> list[str]:
+        """The ids of the machines that a workflow has actions for, each once."""
+        rows = self._sql.execute(
+            "SELECT DISTINCT worker FROM action WHERE workflow_id = ? ORDER BY worker", (workflow_id,)
+        )
+        return [row["worker"] for row in rows]
+
     def unfinished_workers(self) -> list[tuple[str, str]]:
         """The machines of every workflow that is not over, each with the workflow's name before it, oldest workflow first."""
         rows = self._sql.execute(

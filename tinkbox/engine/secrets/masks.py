@@ -1,8 +1,12 @@
-"""What is masked in everything that a workflow's machines say: the values that its actions and services were given."""
+"""What is masked in all that a workflow's machines say: the secrets that they were given, and the tokens of their metadata.
+
+By such a token anybody reads user-data.
+"""
 
 from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, TypeVar
 
 from tinkbox.engine.secrets.key import SecretKey
 from tinkbox.model.errors import Unavailable
@@ -11,9 +15,10 @@ from tinkbox.model.masking import Masks, masked_outcome
 from tinkbox.store.database import Tables
 
 MOST_KEPT: Final = 64  # workflows whose masks are kept in memory
+MOST_TOKENS: Final = 1_024  # the same where no secrets are
 MOST_STREAMS: Final = 4_096
-NO_MASKS: Final = Masks()
 ALL: Final = Masks(all=True)
+K = TypeVar("K")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,16 +37,41 @@ class WorkflowMasks:
     on is masked a little more than it had to be.
     """
 
-    def __init__(self, key: SecretKey) -> None:
+    def __init__(self, key: SecretKey, metadata_token: Callable[[str, str], str]) -> None:
+        """`metadata_token` gives the token of a workflow on a machine, by their ids."""
         self._key = key
+        self._metadata_token = metadata_token
         self._made: OrderedDict[tuple[int, ...], Masks] = OrderedDict()
+        self._of_tokens: OrderedDict[str, Masks] = OrderedDict()
+        self._of_both: OrderedDict[tuple[str, tuple[int, ...]], Masks] = OrderedDict()
         self._streams: OrderedDict[str, Masked] = OrderedDict()
 
     def of(self, tables: Tables, workflow_id: str) -> Masks:
         """Those of a workflow; where its secrets cannot be read, everything is masked."""
         numbers = tables.secrets.numbers_in(workflow_id)
+        of_tokens = self._masks_of_tokens(tables, workflow_id)
         if not numbers:
-            return NO_MASKS
+            return of_tokens
+        both = self._of_both.get((workflow_id, numbers))
+        if both is not None:
+            return both
+        of_secrets = self._masks_of_secrets(tables, numbers)
+        if of_secrets.all:
+            return ALL
+        patterns = {*of_secrets.patterns, *of_tokens.patterns}
+        both = replace(of_secrets, patterns=tuple(sorted(patterns, key=lambda each: (-len(each), each))))
+        return _kept(self._of_both, (workflow_id, numbers), both, MOST_KEPT)
+
+    def _masks_of_tokens(self, tables: Tables, workflow_id: str) -> Masks:
+        masks = self._of_tokens.get(workflow_id)
+        if masks is None:
+            machines = tables.workflows.machines_of(workflow_id)
+            masks = Masks.of([self._metadata_token(workflow_id, each).encode() for each in machines])
+            _kept(self._of_tokens, workflow_id, masks, MOST_TOKENS)
+        return masks
+
+    def _masks_of_secrets(self, tables: Tables, numbers: tuple[int, ...]) -> Masks:
+        """Where they cannot be read, ALL."""
         masks = self._made.get(numbers)
         if masks is None:
             try:
@@ -49,9 +79,7 @@ class WorkflowMasks:
             except Unavailable:
                 return ALL
             # Asked for in several threads, it is made twice at worst.
-            masks = self._made[numbers] = Masks.of(values)
-            while len(self._made) > MOST_KEPT:
-                self._made.popitem(last=False)
+            masks = _kept(self._made, numbers, Masks.of(values), MOST_KEPT)
         return masks
 
     def of_all(self, tables: Tables) -> Masks:
@@ -80,6 +108,13 @@ class WorkflowMasks:
             self._streams.move_to_end(token)
             while len(self._streams) > MOST_STREAMS:
                 self._streams.popitem(last=False)
+
+
+def _kept(cache: OrderedDict[K, Masks], key: K, masks: Masks, most: int) -> Masks:
+    cache[key] = masks
+    while len(cache) > most:
+        cache.popitem(last=False)
+    return masks
 
 
 def masked_entry(masks: Masks, entry: Entry) -> Entry:

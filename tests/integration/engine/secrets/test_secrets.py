@@ -9,6 +9,7 @@ import pytest
 
 from tests.integration.engine.appliance import Appliance, Clock, appliance, hardware
 from tests.integration.engine.held import hold
+from tinkbox.engine.machines.metadata_tokens import PATH
 from tinkbox.model.breakpoint import Verb, Verdict
 from tinkbox.model.documents.hardware import parse_hardware
 from tinkbox.model.errors import Invalid, NotFound, Unavailable
@@ -423,3 +424,40 @@ async def test_references_of_a_machine_to_secrets_are_theirs(box: Appliance, tex
     offer = await offered(box, parsed.id)
     environment = {name: revealed(value, offer.given) for name, value in offer.action.spec.environment.items()}
     assert environment == {"USER": base64.b64encode(b"installer").decode(), "PASSWORD": VALUE.decode()}
+
+
+PLAIN = """\
+version: "0.1"
+name: plain
+tasks:
+  - {name: os-installation, worker: "{{.device_1}}", actions: [{name: env, image: env}]}
+"""
+
+
+async def test_the_token_of_the_machines_metadata_is_masked_in_what_an_action_prints_and_reports(
+    box: Appliance,
+) -> None:
+    worker = await box.machine(1)
+    workflow = await box.workflow(PLAIN)
+    offer = await offered(box, worker)
+    token = offer.metadata.removeprefix(PATH).encode()
+    printed = b"TINKBOX_METADATA=http://172.30.0.1" + PATH.encode() + token + b"\nHOME=/\n"
+    for begin in range(0, len(printed), 7):
+        await box.attempts.output(worker, offer.attempt, begin, printed[begin : begin + 7])
+    said = f"cannot fetch {PATH}{token.decode()}/user-data"
+    await box.report(worker, offer, State.FAILED, reason="Failed", message=said, tail=(said,))
+    (log,) = await box.workflows.output(workflow, {})
+    assert b"".join(piece.chunk for piece in log.pieces) == printed.replace(token, b"*" * len(token))
+    shown = await box.workflows.get(workflow)
+    assert token.decode() not in repr(shown)
+    assert "cannot fetch /metadata/" + "*" * len(token) in repr(shown)
+
+
+async def test_secrets_and_the_token_of_the_metadata_are_masked_in_one_output(box: Appliance) -> None:
+    worker, workflow = await asked(box)
+    offer = await offered(box, worker)
+    token = offer.metadata.removeprefix(PATH).encode()
+    await box.attempts.output(worker, offer.attempt, 0, VALUE + b" " + token + b" end\n")
+    (log,) = await box.workflows.output(workflow, {})
+    kept = b"".join(piece.chunk for piece in log.pieces)
+    assert kept == b"*" * len(VALUE) + b" " + b"*" * len(token) + b" end\n"

@@ -241,6 +241,7 @@ class Engine:
             rehearsals,
             remarks_on_machine,
             self.shortages,
+            self.secrets,
             discovers=settings.discovers,
         )
         self.creation = Creation(store, machines, self.workflows, new_id)

@@ -22,6 +22,14 @@ class KeptDocumentTable:
         )
         return [_document(row) for row in rows.fetchall()]
 
+    def named(self, kind: KeptKind, names: Collection[str]) -> list[KeptDocument]:
+        """Those of a kind that have these names, in the order of their namespaces."""
+        rows = self._sql.execute(
+            "SELECT * FROM kept_document WHERE kind = ? AND name IN (SELECT value FROM json_each(?)) ORDER BY namespace, name",
+            (kind, json.dumps(list(names))),
+        )
+        return [_document(row) for row in rows.fetchall()]
+
     def some(self, keys: Iterable[KeptKey]) -> list[KeptDocument]:
         """Those of these that there are."""
         found = (

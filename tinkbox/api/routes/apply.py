@@ -24,7 +24,7 @@ from tinkbox.engine.applying.comparison import Outcome
 from tinkbox.engine.applying.exporting import AnyKind, Asked, Exported, Exporting, Kind, parse_asked
 from tinkbox.engine.applying.manifests import Manifest
 from tinkbox.engine.applying.reading import SourceFile
-from tinkbox.engine.applying.results import Applied, Result
+from tinkbox.engine.applying.results import SECRET, Applied, Result
 from tinkbox.engine.machines.known_machines import KnownMachines
 from tinkbox.engine.turns import in_slices
 from tinkbox.model.access import Right
@@ -65,7 +65,7 @@ class ApplyWish(TypedDict, total=False):
 
 
 class ResultDocument(NamedIdentity):
-    """`old` and `new` are there with `diff`, as far as there is room for them in one answer.
+    """`old` and `new` are there with `diff`, but of secrets, and as far as there is room for them in one answer.
 
     `namespace` is empty for hardware of 2020, which has none.
     """
@@ -132,13 +132,18 @@ def routes(
             reasons=not rehearsal or may_look(request),
             looks=may_look(request),
             secrets=not rehearsal or may_read_secrets(request),
+            sets_secrets=may_read_secrets(request),
             osie={str(each["architecture"]) for each in osie()},
         )
         async with unless_gone(request, changes=not rehearsal):
             applied = await applying.apply(files_of(document), wish, who.name)
         if not rehearsal:
             for each in applied.results:
-                if each.outcome in (Outcome.CREATED, Outcome.CONFIGURED, Outcome.PRUNED):
+                if each.outcome not in (Outcome.CREATED, Outcome.CONFIGURED, Outcome.PRUNED):
+                    continue
+                if each.kind == SECRET:
+                    log_change(request, "secret set", each.name)
+                else:
                     log_change(request, f"{each.kind} {each.outcome}", f"{each.id}, {each.name}")
         return await _told(
             applied, known, OneAnswer(request) if whole else None, rehearsal=rehearsal, hide=_hiding(request)
@@ -232,7 +237,7 @@ async def _told(
 
     def told(each: Result) -> bytes:
         result = _result(each, applied.shared, known, rehearsal=rehearsal)
-        if differences is not None:
+        if differences is not None and each.kind != SECRET:
             whole = json.dumps({**result, "old": hide(each.old), "new": hide(each.new)}).encode()
             if differences.has_room(whole):
                 return whole

@@ -61,8 +61,10 @@ from tinkbox.engine.documents.kubernetes import Part, RemarksOn, parts_of
 from tinkbox.engine.machines.machines import Machines, refuse_retired
 from tinkbox.engine.machines.references import References
 from tinkbox.engine.machines.replacement import known_by, new_names
+from tinkbox.engine.secrets.secrets import Secrets
 from tinkbox.engine.templates.built_in import BuiltIn
 from tinkbox.engine.templates.filling import Wanted, fill_each
+from tinkbox.engine.templates.references import ConfigMaps, config_maps_in
 from tinkbox.engine.templates.rendering import (
     DECLARED_IN,
     Rendered,
@@ -81,7 +83,7 @@ from tinkbox.engine.workflows.shortages import New, Shortages
 from tinkbox.engine.workflows.workflows import Prepared, Workflows
 from tinkbox.model.documents.hardware import allowing_netboot
 from tinkbox.model.documents.kept_documents import KeptDocument, KeptKey, KeptKind
-from tinkbox.model.documents.kubernetes import BMC_GROUP, GROUP, kinds_of
+from tinkbox.model.documents.kubernetes import BMC_GROUP, CORE_GROUP, CORE_VERSION, GROUP, kinds_of
 from tinkbox.model.documents.secret_fields import masked_machine
 from tinkbox.model.errors import Conflict, Invalid, Problem, Refusal, TooLarge, Unavailable
 from tinkbox.model.hardware import Hardware, MacAddress, addressed_by, called, names_of
@@ -101,9 +103,14 @@ PIECE: Final = 64 * 1024  # letters that are read in one go
 MAX_VALUES: Final = 1_500_000
 MOST_PROBLEMS: Final = 1000  # with more of them no further file is read
 TRIES: Final = 5
+_NO_RIGHT: Final = (
+    "a Secret is taken from who has the right to secrets, which you have not: leave it out, or log in with a token that has it "
+    "(`tinkbox token create --rights`)"
+)
 _NOTHING_TO_APPLY: Final = (
     "there are no documents in it that can be applied: kind "
-    f"{', '.join(kinds_of(GROUP))}, of {BMC_GROUP} {', '.join(kinds_of(BMC_GROUP))}, or hardware of 2020"
+    f"{', '.join(kinds_of(GROUP))}, of {BMC_GROUP} {', '.join(kinds_of(BMC_GROUP))}, of {CORE_VERSION} {', '.join(kinds_of(CORE_GROUP))}, "
+    "or hardware of 2020"
 )
 
 
@@ -117,7 +124,7 @@ class Wish:
     person who may not operate, and are rendered as in `render_each`.  Without `reasons` it is not told why a workflow cannot
     be made, or where it would run, where that may have what the template made of a machine's document.  `require_images` is as
     in `Workflows.create`, and `strict` refuses what would be ignored.  `looks`: the person may look, and is told what new
-    workflows will lack; without `secrets`, which a rehearsal alone may lack, templates are filled from masked documents; with `osie`, the architectures of the OSIEs that there are, also what keeps machines from booting.
+    workflows will lack; `sets_secrets`: the person has the right to secrets, without which a `kind: Secret` is refused; without `secrets`, which a rehearsal alone may lack, templates are filled from masked documents; with `osie`, the architectures of the OSIEs that there are, also what keeps machines from booting.
     """
 
     rehearsal: bool = False
@@ -130,6 +137,7 @@ class Wish:
     strict: bool = False
     looks: bool = True
     secrets: bool = True
+    sets_secrets: bool = True
     osie: Collection[str] | None = None
 
 
@@ -204,6 +212,7 @@ class Applying:
         rehearsals: Rehearsals,
         remarks_on: RemarksOn,
         shortages: Shortages,
+        secrets: Secrets,
         *,
         discovers: bool,
     ) -> None:
@@ -215,6 +224,7 @@ class Applying:
         self._new_id = new_id
         self._renderings = renderings
         self._shortages = shortages
+        self._secrets = secrets
         self._remarks_on = remarks_on
         self._rehearsals = rehearsals
         self._discovers = discovers
@@ -251,6 +261,8 @@ class Applying:
                     ).decisions.problems
                 )
                 raise Invalid(_NOTHING_TO_APPLY, documents.notes)
+            if documents.secrets and not wish.rehearsal:
+                await self._store.read(self._secrets.make_ready)
             for _ in range(TRIES):
                 prospect = await ask(lambda tables: self._prospect(tables, documents, wish.prune, secrets=wish.secrets))
                 prepared, ignored = await self._prepared(prospect, texts, wish, who, turn)
@@ -274,7 +286,11 @@ class Applying:
             if reading.values > MAX_VALUES:
                 raise TooLarge(f"{NOTHING}: more than {MAX_VALUES} values in these documents: apply them in parts")
             await in_thread(turn, _take_parts, piece, reading)
-        return await in_thread(turn, reading.documents)
+        documents = await in_thread(turn, reading.documents)
+        if wish.sets_secrets or not documents.secrets:
+            return documents
+        refused = dict.fromkeys(each.problem(_NO_RIGHT) for each in documents.secrets)
+        return replace(documents, secrets=(), problems=[*documents.problems, *refused])
 
     def _prospect(
         self, tables: Tables, documents: Documents, prune: Selector | None, *, secrets: bool = True
@@ -293,6 +309,7 @@ class Applying:
             needed=[
                 *needed(tables, documents, surplus, self._referred),
                 *_beyond_room(tables, decisions, surplus.kept),
+                *self._too_many_secrets(tables, decisions),
             ],
             templates=templates,
             tasks=tasks,
@@ -364,6 +381,7 @@ class Applying:
         machines, leaving = References(decisions.hardware.values()), prospect.surplus.leaving
         leaving_service = {each.declared.hardware.id for each in decisions.machines if each.retires is not None}
         wanted: dict[str, None] = {}  # of those that are leaving
+        coming = {each.declared.name for each in decisions.secrets}
 
         def hardware_at(address: str) -> str | None:
             if (declared := machines.at(address)) is not None:
@@ -387,6 +405,7 @@ class Applying:
                 problems += gone or why_not_made(declared, refusal, reasons=wish.reasons)
                 continue
             try:
+                self._workflows.refuse_unfit_secrets(tables, ready.id, ready.rendered, coming)
                 refuse_retired(tables, workers)
                 if retiring := [each for each in workers if each in leaving_service]:
                     name = called(decisions.hardware[retiring[0]])
@@ -440,7 +459,7 @@ class Applying:
     ) -> dict[int, Prepared]:
         """New workflows by their places, those of one template together: it is read once."""
         decisions, templates = prospect.decisions, prospect.templates
-        machines = self._references(decisions, secrets=wish.secrets)
+        machines, config_maps = self._references(decisions, secrets=wish.secrets), self._config_maps(prospect)
         problems: list[Problem] = []
         prepared: dict[int, Prepared] = {}
         groups: dict[TemplateKey, list[int]] = defaultdict(list)
@@ -464,7 +483,7 @@ class Applying:
                 if declared[0].structured:
                     filled = await self._filled_tasks(declared, prospect.tasks, machines, wish, turn)
                 else:
-                    filled = await self._filled(template, declared, machines, wish, turn)
+                    filled = await self._filled(template, declared, machines, config_maps, wish, turn)
                 for place, flow, (workflow_id, rendered) in zip(piece, declared, filled, strict=True):
                     if isinstance(rendered, Rendered) and wish.strict and rendered.definition.ignored:
                         rendered = invalid_template(rendered.definition.ignored)
@@ -484,7 +503,7 @@ class Applying:
         refused, and where a template itself names a machine that would be deleted.  What cannot be filled any more is no news:
         nothing is made of it.
         """
-        machines = self._references(prospect.decisions, secrets=wish.secrets)
+        machines, config_maps = self._references(prospect.decisions, secrets=wish.secrets), self._config_maps(prospect)
         leaving = prospect.surplus.leaving
         meant_by = going(prospect.surplus, References(prospect.decisions.hardware.values()))
         problems: list[Problem] = []
@@ -497,7 +516,7 @@ class Applying:
             if flow.structured:
                 ((_, filled),) = await self._filled_tasks([flow], prospect.tasks, machines, wish, turn)
             else:
-                ((_, filled),) = await self._filled(template, [flow], machines, wish, turn)
+                ((_, filled),) = await self._filled(template, [flow], machines, config_maps, wish, turn)
             if isinstance(filled, Refusal):
                 continue
             definition = filled.definition
@@ -536,7 +555,13 @@ class Applying:
         return problems
 
     async def _filled(
-        self, template: Template | BuiltIn, flows: Sequence[DeclaredFlow], machines: References, wish: Wish, turn: Turn
+        self,
+        template: Template | BuiltIn,
+        flows: Sequence[DeclaredFlow],
+        machines: References,
+        config_maps: ConfigMaps,
+        wish: Wish,
+        turn: Turn,
     ) -> list[tuple[str, Rendered | Refusal]]:
         """The template filled for each of these workflows, with the id that the workflow is to have."""
         ids = [self._new_id() for _ in flows]
@@ -547,10 +572,11 @@ class Applying:
                 if each.hardware_ref
                 else None,
                 workflow_id=workflow_id,
+                marks_key=self._workflows.marks_key(workflow_id),
             )
             for each, workflow_id in zip(flows, ids, strict=True)
         ]
-        lookup = self._workflows.lookup(machines.at)
+        lookup = self._workflows.lookup(machines.at, config_maps)
         try:
             filled = await fill_each(template.data, wanted, lookup, turn, apart=wish.apart, way_out=DECLARED_IN)
         except Invalid as refusal:  # whatever the machine
@@ -646,6 +672,7 @@ class Applying:
             referred=self._referred(documents),
             own_machines=partial(own_machines, tables),
             reserved=self._machines.reserved,
+            same_secrets=self._secrets.compared(tables, {each.name: each.value for each in documents.secrets}),
         )
         return decide(documents, stored, secrets=secrets)
 
@@ -671,6 +698,18 @@ class Applying:
         machines = [*(each.hardware for each in self._machines.known.all()), *decisions.hardware.values()]
         return References(machines if secrets else map(masked_machine, machines))
 
+    def _too_many_secrets(self, tables: Tables, decisions: Decisions) -> list[Problem]:
+        try:
+            self._secrets.refuse_beyond_room(tables, sum(each.outcome is Outcome.CREATED for each in decisions.secrets))
+        except Conflict as refusal:
+            return [Problem(text=str(refusal))]
+        return []
+
+    def _config_maps(self, prospect: _Prospect) -> ConfigMaps:
+        """The ConfigMaps as they will be."""
+        declared = (replace(each.declared.document, manifest=each.new) for each in prospect.decisions.kept)
+        return config_maps_in(self._store, declared, prospect.surplus.kept)
+
     def _unknown(self, prospect: _Prospect, unread: Unread) -> list[Problem]:
         """What new workflows refer to that is neither known nor declared, nor what a document that is wrong may declare."""
         machines = self._references(prospect.decisions)
@@ -691,6 +730,9 @@ class Applying:
         who: str,
     ) -> tuple[Mapping[TemplateKey | KeptKey, str], list[Problem]]:
         """Store everything; returns the ids of templates and kept documents, and what there is to say of the workflows."""
+        for secret in decisions.secrets:
+            if secret.outcome is not Outcome.UNCHANGED:
+                self._secrets.take_in(tables, secret.declared.name, secret.declared.value, who)
         changed = [each for each in decisions.machines if each.content_changes]
         hardware = [decisions.hardware[each.declared.hardware.id] for each in changed]
         before = tables.hardware.some(each.id for each in hardware)

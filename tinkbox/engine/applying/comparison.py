@@ -18,6 +18,7 @@ from tinkbox.engine.applying.reading import (
     DeclaredFlow,
     DeclaredKept,
     DeclaredMachine,
+    DeclaredSecret,
     DeclaredTemplate,
     Documents,
     Referred,
@@ -74,7 +75,7 @@ class Stored:
     `template_ids` the ids of the templates that workflows refer to, `referred` those of the machines that they mean, `waiting`
     the rollouts in which machines wait; `typed` words a machine for a command, and `named` has the ids of those of a name or
     hostname.  `own_machines` has the ids of the machines that run a workflow or stand in its map.
-    What is `reserved` is as in `Machines`.
+    What is `reserved` is as in `Machines`; `same_secrets` says whether the secrets that there are have the declared values.
     """
 
     machines: Mapping[str, MachineRecord] = field(default_factory=dict)
@@ -92,6 +93,7 @@ class Stored:
     named: Callable[[str], Sequence[str]] = lambda _: ()
     own_machines: Callable[[DeclaredWorkflow], Collection[str]] = lambda _: ()
     reserved: Collection[str] = ()
+    same_secrets: Mapping[str, bool] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,6 +135,7 @@ class Decisions:
     templates: Sequence[Decision[DeclaredTemplate]]
     flows: Sequence[Decision[DeclaredFlow]]
     kept: Sequence[Decision[DeclaredKept]]
+    secrets: Sequence[Decision[DeclaredSecret]]
     hardware: Mapping[str, Hardware]
     referred: Referred
     problems: Sequence[Problem]
@@ -168,6 +171,7 @@ def decide(documents: Documents, stored: Stored, *, secrets: bool = True) -> Dec
         templates=[_template(each, stored.templates.get(each.key)) for each in documents.templates],
         flows=flows,
         kept=kept,
+        secrets=[_secret(each, stored.same_secrets.get(each.name)) for each in documents.secrets],
         hardware={each.declared.hardware.id: _as_it_will_be(each.declared, stored, netbooting) for each in machines},
         referred=referred,
         problems=problems,
@@ -237,6 +241,12 @@ def _kept(declared: DeclaredKept, stored: KeptDocument | None) -> Decision[Decla
     labels = declared.labels if declared.labels is not None else stored.labels if stored else NO_LABELS
     new, old = kept_manifest(declared.document.manifest, labels), dict(stored.manifest) if stored else None
     return Decision(declared=declared, outcome=_outcome(old, new), old=old, new=new, id=stored.id if stored else "")
+
+
+def _secret(declared: DeclaredSecret, is_same: bool | None) -> Decision[DeclaredSecret]:
+    """Nothing shows what a secret was, or is to be."""
+    outcome = Outcome.CREATED if is_same is None else Outcome.UNCHANGED if is_same else Outcome.CONFIGURED
+    return Decision(declared=declared, outcome=outcome, old=None, new={}, id=declared.name)
 
 
 def _kept_problems(decision: Decision[DeclaredKept]) -> Iterable[Problem]:

@@ -3,6 +3,7 @@
 Every problem says its file and line.
 """
 
+from base64 import b64decode
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -48,7 +49,9 @@ from tinkbox.model.errors import Invalid, Problem, Refusal
 from tinkbox.model.hardware import Hardware, called, namespace_of
 from tinkbox.model.labels import NO_LABELS, Labels
 from tinkbox.model.rollout import labels_given
+from tinkbox.model.secret import LEAST_VALUE, check_secret_name, check_value
 from tinkbox.model.text import counted, quoted
+from tinkbox.yaml_nodes import path
 
 MOST_NOTES: Final = 5_000  # of all files
 SHOWN_FILE: Final = 200  # letters of a file's name in a problem
@@ -88,6 +91,10 @@ _WAITS: Final = "kept, and no rule of it accepts a machine before tinkbox.yaml h
 
 
 _FLOWS: Final = ("Workflow", "Workflow v1alpha2")
+_SECRET: Final = "Secret"  # noqa: S105  a kind of documents
+# What SOPS leaves in the place of a value (https://getsops.io).
+_SOPS: Final = "ENC["
+_NOT_DECRYPTED: Final = "it is encrypted by SOPS: decrypt it first, as in `sops -d FILE | tinkbox apply -f -`"
 _LAST: Final = datetime.max.replace(tzinfo=UTC)
 TemplateKey = tuple[str, str]  # namespace and name
 FlowKey = tuple[str, str]  # namespace and name
@@ -262,6 +269,16 @@ class DeclaredKept(Declared):
         return self.document.name
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeclaredSecret(Declared):
+    """One entry of a `kind: Secret`, whose `source` has no content: `name` is that of the Secret, a dot, and the key, `place` where it stands."""
+
+    name: str
+    namespace: str
+    place: str
+    value: bytes = field(repr=False)
+
+
 @dataclass(slots=True)
 class Unread:
     """What documents may declare that are wrong: machines and templates by their names.
@@ -290,6 +307,7 @@ class Documents:
     flows: Sequence[DeclaredFlow] = ()
     disabled: Sequence[DeclaredFlow] = ()
     kept: Sequence[DeclaredKept] = ()
+    secrets: Sequence[DeclaredSecret] = ()
     problems: Sequence[Problem] = ()
     notes: Sequence[Problem] = ()
     unread: Unread = field(default_factory=Unread)
@@ -297,7 +315,7 @@ class Documents:
     left_out: Collection[LeftOutKey] = frozenset()
 
     def __len__(self) -> int:
-        return len(self.machines) + len(self.templates) + len(self.flows) + len(self.kept)
+        return len(self.machines) + len(self.templates) + len(self.flows) + len(self.kept) + len(self.secrets)
 
 
 @dataclass(slots=True)
@@ -307,6 +325,7 @@ class _Found:
     flows: list[DeclaredFlow] = field(default_factory=list)
     disabled: list[DeclaredFlow] = field(default_factory=list)
     kept: list[DeclaredKept] = field(default_factory=list)
+    secrets: list[DeclaredSecret] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
     notes: list[Problem] = field(default_factory=list)
     untold: int = 0  # notes
@@ -439,6 +458,7 @@ class Reading:
             flows=sorted(found.flows, key=order_of_creation),
             disabled=found.disabled,
             kept=found.kept,
+            secrets=found.secrets,
             problems=found.problems,
             notes=found.notes,
             unread=found.unread,
@@ -455,6 +475,7 @@ def _take(each: Object, file: SourceFile, found: _Found) -> None:
         "Template": _take_template,
         "Workflow": _take_flow,
         "Workflow v1alpha2": _take_structured_flow,
+        _SECRET: _take_secret,
         **dict.fromkeys(KEPT, _take_kept),
     }
     if not each.content:  # told already
@@ -473,7 +494,7 @@ def _take(each: Object, file: SourceFile, found: _Found) -> None:
 def _places_in(each: Object) -> Collection[str]:
     """The fields whose lines are told after the document was read."""
     match each.kind:
-        case "Task":  # any of them may be wrong
+        case "Task" | "Secret":  # any of them may be wrong
             return each.lines
         case "Workflow v1alpha2":
             return _PLACES | each.filled_fields
@@ -482,7 +503,7 @@ def _places_in(each: Object) -> Collection[str]:
 
 def _note_unread(each: Object, unread: Unread) -> None:
     """Keep by which names Workflows may mean what a document that is wrong declares."""
-    if each.kind in _FLOWS or each.kind in KEPT:
+    if each.kind in _FLOWS or each.kind in KEPT or each.kind == _SECRET:
         return
     if not each.name or not each.content:  # a machine can be meant by its hostname as well
         unread.whole = False
@@ -534,6 +555,58 @@ def _take_kept(each: Object, file: SourceFile, found: _Found) -> None:
         manifest=kept_manifest(each.content, labels or NO_LABELS),
     )
     found.kept.append(DeclaredKept(source=each, file=file.name, labels=labels, document=document))
+
+
+def _take_secret(each: Object, file: SourceFile, found: _Found) -> None:
+    """Take each entry as a secret of its own; no problem tells anything of a value.  `stringData` counts before `data`, as in Kubernetes."""
+    problems = []
+    _ = each.labels  # which are read, and not kept
+    written = {name: ("stringData", value or "") for name, value in (each.content.get("stringData") or {}).items()}
+    encoded = {name: ("data", value or "") for name, value in (each.content.get("data") or {}).items()}
+    source = replace(each, content={})
+    taken = []
+    for key, (where, text) in (encoded | written).items():
+        place, name = path(where, key), f"{each.name}.{key}"
+        try:
+            value = _secret_value(text, is_encoded=where == "data")
+            check_secret_name(name)
+            check_value(value)
+        except Invalid as refusal:
+            problems.append(Problem(key=place, text=str(refusal)))
+            continue
+        taken.append(
+            DeclaredSecret(
+                source=source,
+                file=file.name,
+                labels=None,
+                name=name,
+                namespace=each.namespace,
+                place=place,
+                value=value,
+            )
+        )
+    if not encoded and not written:
+        problems.append(Problem(key="data", text="it has neither data nor stringData: each of their keys is a secret"))
+    if problems:
+        raise Invalid("", problems)
+    found.secrets += taken
+
+
+def _secret_value(text: str, *, is_encoded: bool) -> bytes:
+    """Raises Invalid, which tells nothing of it."""
+    if text.startswith(_SOPS):
+        raise Invalid(_NOT_DECRYPTED)
+    try:
+        value = b64decode("".join(text.split()), validate=True) if is_encoded else text.encode()
+    except ValueError:
+        wrong = "no base64: write it below stringData as it is" if is_encoded else "no text"
+        raise Invalid(f"the value is {wrong}") from None
+    if len(value.strip()) < LEAST_VALUE:
+        raise Invalid(
+            f"the value has fewer than {LEAST_VALUE} bytes, and could not be masked in output: where it is no secret, keep it in a "
+            "kind: ConfigMap"
+        )
+    return value
 
 
 def _take_flow(each: Object, file: SourceFile, found: _Found) -> None:
@@ -648,6 +721,7 @@ def _named(found: _Found) -> Iterator[tuple[tuple[str, ...], str, Declared]]:
     yield from ((("template", *each.key), each.name, each) for each in found.templates)
     yield from ((("workflow", each.namespace, each.name), each.name, each) for each in found.flows)
     yield from ((each.document.key, each.name, each) for each in found.kept)
+    yield from ((("secret", each.name), each.name, each) for each in found.secrets)
 
 
 def _leave_out_superseded(found: _Found) -> list[Problem]:
@@ -663,14 +737,19 @@ def _leave_out_superseded(found: _Found) -> list[Problem]:
     found.templates = [each for each in found.templates if id(each) not in left_out]
     found.flows = [each for each in found.flows if id(each) not in left_out]
     found.kept = [each for each in found.kept if id(each) not in left_out]
+    found.secrets = [each for each in found.secrets if id(each) not in left_out]
     return notes
 
 
 def _own_key(each: Declared) -> tuple[str, ...]:
+    if isinstance(each, DeclaredSecret):  # of another namespace it may be another one
+        return (each.namespace,)
     return machine_key(each.hardware) if isinstance(each, DeclaredMachine) else ()
 
 
 def _name_field(each: Declared) -> str:
+    if isinstance(each, DeclaredSecret):
+        return each.place
     return name_field(each.hardware) if isinstance(each, DeclaredMachine) else "metadata.name"
 
 
@@ -701,7 +780,7 @@ def _renamed(first: DeclaredMachine, second: DeclaredMachine, found: _Found) -> 
         return second.problem(one_machine(first.hardware, second.hardware, _place_of(first)), _name_field(second))
     (renamed,) = keeping
     former = second if renamed is first else first
-    everything = (*found.machines, *found.templates, *found.flows, *found.kept)
+    everything = (*found.machines, *found.templates, *found.flows, *found.kept, *found.secrets)
     is_alone = sum(each.file == former.file for each in everything) == 1
     remedy = f"delete {former.file}" if is_alone else f"delete that document in {former.file}"
     before = f"was called {former.name} before, as {_place_of(former)} still calls it"

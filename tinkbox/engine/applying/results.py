@@ -12,6 +12,7 @@ from tinkbox.engine.applying.reading import (
     DeclaredFlow,
     DeclaredKept,
     DeclaredMachine,
+    DeclaredSecret,
     DeclaredTemplate,
     Documents,
     TemplateKey,
@@ -25,14 +26,15 @@ from tinkbox.store.database import Tables
 
 NOTHING: Final = "nothing was applied"
 _PRUNING: Final = (Outcome.PRUNED, Outcome.KEPT)
-_KINDS: Final = ("hardware", "template", *KeptKind, "workflow")
+SECRET: Final = "secret"  # noqa: S105  a kind of results
+_KINDS: Final = ("hardware", "template", *KeptKind, SECRET, "workflow")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
     """What became of one thing; `old` and `new` are its manifests, None: it was not there, or is not any more.
 
-    `created_at` is that of what is pruned.
+    `created_at` is that of what is pruned.  Of a secret, which is its own id, neither manifest is told.
     """
 
     kind: str
@@ -111,6 +113,8 @@ def results_of(
     for kept in decisions.kept:
         document = kept.declared.document
         yield _result(document.kind, document.name, kept, (ids or {}).get(document.key, kept.id))
+    for secret in decisions.secrets:
+        yield _result(SECRET, secret.declared.name, secret, secret.id)
     for place, flow in enumerate(decisions.flows):
         made = (prepared or {}).get(place) if flow.outcome is Outcome.CREATED else None
         yield _result("workflow", flow.declared.name, flow, made.id if made else flow.id)
@@ -119,7 +123,11 @@ def results_of(
 def _result(
     kind: str,
     name: str,
-    decision: Decision[DeclaredMachine] | Decision[DeclaredTemplate] | Decision[DeclaredFlow] | Decision[DeclaredKept],
+    decision: Decision[DeclaredMachine]
+    | Decision[DeclaredTemplate]
+    | Decision[DeclaredFlow]
+    | Decision[DeclaredKept]
+    | Decision[DeclaredSecret],
     id_: str,
 ) -> Result:
     return Result(

@@ -22,6 +22,7 @@ from tinkbox.model.documents.hardware import ID_ANNOTATION, given_hardware
 from tinkbox.model.documents.json_text import MAX_DEPTH, next_of_stream, read_stream
 from tinkbox.model.documents.kubernetes import (
     ANNOTATED_DISABLED,
+    CORE_GROUP,
     DEFAULT_NAMESPACE,
     DISABLED_ANNOTATION,
     FORMER_KINDS,
@@ -34,6 +35,7 @@ from tinkbox.model.documents.kubernetes import (
     UNHEEDED,
     VERSION,
     WITHOUT_ANNOTATIONS,
+    api_version,
     kinds_of,
     versions_of,
 )
@@ -589,7 +591,7 @@ def _foreign(head: Mapping[str, str]) -> str:
     group, kind = head["group"], head["kind"]
     if former := FORMER_KINDS.get((group, kind)):
         return f"{what} is left out: {group} calls this kind {former} since 2022, and has other fields in it"
-    if any(is_misspelt(kind, each) for each in kinds_of(group)):
+    if group in GROUPS and any(is_misspelt(kind, each) for each in kinds_of(group)):
         return ""
     if group in GROUPS:
         return f"{what} of {head['apiVersion']} is left out, for this kind is unknown here; {_known(head)}"
@@ -617,7 +619,9 @@ def _known(head: Mapping[str, str]) -> str:
     group = head["group"]
     if "apiVersion" not in head:
         kind = head["kind"]
-        such = [f"{each}/{versions_of(each, kind)[0]}" for each in GROUPS if kind in kinds_of(each)]
+        such = [
+            api_version(each, versions_of(each, kind)[0]) for each in (*GROUPS, CORE_GROUP) if kind in kinds_of(each)
+        ]
         return f"it needs an apiVersion, such as {' or '.join(such) or f'{GROUP}/{VERSION}'}"
     return meant(head.get("kind", ""), kinds_of(group)) if group in GROUPS else "it needs a kind"
 
@@ -830,6 +834,8 @@ def _kept_id(node: Node) -> dict[str, str]:
 def _shape_of(head: Mapping[str, str]) -> str:
     """The name of the shape by which a document is read; of a version that is not known that of the first; empty: there is none."""
     group, kind = head["group"], head.get("kind", "")
+    if "apiVersion" not in head:
+        return ""
     for version in (head["version"], *versions_of(group, kind)):
         if shape := READ_AS.get((group, version, kind)):
             return shape
@@ -862,8 +868,8 @@ class _ObjectReader(NodeReader):
     def object(self, node: Node, head: Mapping[str, str]) -> Object:
         group, kind = head["group"], head["kind"]
         if (group, head["version"], kind) not in READ_AS:
-            known = " or ".join(f"{group}/{each}" for each in versions_of(group, kind))
-            text = f"{group}/{head['version']} of {kind} is not read: write it as {known}"
+            known = " or ".join(api_version(group, each) for each in versions_of(group, kind))
+            text = f"{head['apiVersion']} of {kind} is not read: write it as {known}"
             self.refuse(_entries(node)["apiVersion"], "apiVersion", text)
             content: dict[str, Any] = {}
             self._lines[""] = line_of(node)

@@ -22,6 +22,7 @@ from tinkbox.engine.rollouts.todays_names import called_now
 from tinkbox.engine.rules.arming import Change
 from tinkbox.engine.templates.binding import Names
 from tinkbox.engine.templates.parameters import needless
+from tinkbox.engine.templates.references import config_maps_in
 from tinkbox.engine.templates.templates import find_listed_template, find_template
 from tinkbox.engine.turns import Rehearsals, Turns
 from tinkbox.engine.wakeups import CHANGES, Wakeups
@@ -151,7 +152,14 @@ class Rollouts:
         machines, unknown = await chosen_machines(self._machines.known, wanted)
         with self._renderings.place(who) as turn:
             plan = await planned(
-                template, machines, wanted, self._names, self._machines.known, self._metadata_gap, turn
+                template,
+                machines,
+                wanted,
+                self._names,
+                self._machines.known,
+                self._metadata_gap,
+                turn,
+                config_maps_in(self._store),
             )
         why = await self._store.read(lambda tables: engaged(tables, plan.names))
         busy = refused_in(plan.names, why)

@@ -1,6 +1,6 @@
 """Which values an action or a service is given, at the moment when it is handed out."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from tinkbox.engine.secrets.key import SecretKey
 from tinkbox.model.errors import Invalid, Problem, Unavailable
@@ -30,14 +30,22 @@ class Giving:
         """The key of a workflow's marks."""
         return workflow_key(self._key.marking(), workflow_id)
 
-    def refuse_unfit(self, tables: Tables, workflow_id: str, text: str, named: Sequence[NamedSecret]) -> None:
+    def refuse_unfit(
+        self,
+        tables: Tables,
+        workflow_id: str,
+        text: str,
+        named: Sequence[NamedSecret],
+        coming: Collection[str] = (),
+    ) -> None:
         """Raise Invalid where a rendered text asks for secrets that there are not, or has marks that no template made.
 
-        Raises Unavailable where they cannot be read.
+        Those that are `coming` will be there, whatever is now.  Raises Unavailable where they cannot be read.
         """
-        for each in tables.secrets.current(sorted({each.name for each in named})):
+        names = sorted({each.name for each in named} - {*coming})
+        for each in tables.secrets.current(names):
             self._key.open(each.name, each.content)
-        missing = {*tables.secrets.missing(sorted({each.name for each in named}))}
+        missing = {*tables.secrets.missing(names)}
         problems = {
             Problem(
                 line=each.line,

@@ -46,6 +46,7 @@ class SecretKey:
     def __init__(self, source: KeySource) -> None:
         self._source = source
         self._text = ""
+        self._chance = os.urandom(32)
 
     @property
     def place(self) -> str:
@@ -56,11 +57,11 @@ class SecretKey:
         self._text = self._source.made()
 
     def marking(self) -> bytes:
-        """What the marks of workflows are made by; by chance, so that none will ever be true, where there is no key."""
+        """What the marks of workflows are made by; by chance where there is no key, so that none is true once there is one."""
         try:
             return self._derived(b"tinkbox secrets: marks")
         except Unavailable:
-            return os.urandom(32)
+            return self._chance
 
     def seal(self, name: str, value: bytes) -> bytes:
         """A value encrypted (AES-256-GCM), which opens under its own name alone; raises Unavailable without a key."""

@@ -1,7 +1,8 @@
 """Use-cases of secrets: set, list, delete; what reads a value is in `giving` and `masks` alone."""
 
+import hmac
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -11,6 +12,7 @@ from tinkbox.model.errors import Conflict, NotFound, Unavailable
 from tinkbox.model.secret import MAX_SECRETS, Secret, check_secret_name, check_value
 from tinkbox.model.text import quoted
 from tinkbox.store.database import Store, Tables
+from tinkbox.store.secrets import Sealed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,21 +42,39 @@ class Secrets:
         check_secret_name(name)
         check_value(value)
 
-        def use_case(tables: Tables) -> bool:
-            new = bool(tables.secrets.missing([name]))
-            self._check_key(tables, name)
-            if new and tables.secrets.count() >= MAX_SECRETS:
-                raise Conflict(
-                    f"there are {MAX_SECRETS} secrets, which is the most: delete some (`tinkbox secret list`)"
-                )
-            secret = Secret(name=name, size=len(value), set_at=self._clock(), set_by=who)
-            tables.secrets.put(secret, self._key.seal(name, value))
-            tables.secrets.forget_unused()
-            return new
-
-        new = await self._store.write(use_case)
+        new = await self._store.write(lambda tables: self.take_in(tables, name, value, who))
         self._wakeups.wake(CHANGES)
         return new
+
+    def take_in(self, tables: Tables, name: str, value: bytes, who: str) -> bool:
+        """The same of a name and a value that were checked, within a transaction."""
+        new = bool(tables.secrets.missing([name]))
+        self._check_key(tables, name)
+        if new:
+            self.refuse_beyond_room(tables, 1)
+        secret = Secret(name=name, size=len(value), set_at=self._clock(), set_by=who)
+        tables.secrets.put(secret, self._key.seal(name, value))
+        tables.secrets.forget_unused()
+        return new
+
+    def make_ready(self, tables: Tables) -> None:
+        """Have a key before the marks of workflows are made that ask for the first secret; raises Unavailable as `set`."""
+        self._check_key(tables, "")
+
+    def refuse_beyond_room(self, tables: Tables, more: int) -> None:
+        """Raise Conflict where so many more secrets would be too many."""
+        if more and tables.secrets.count() + more > MAX_SECRETS:
+            raise Conflict(f"{MAX_SECRETS} secrets are the most that are kept: delete some (`tinkbox secret list`)")
+
+    def compared(self, tables: Tables, values: Mapping[str, bytes]) -> dict[str, bool]:
+        """Whether secrets have these values, by the names of those that there are; one that cannot be read has another."""
+        return {each.name: self._is(each, values[each.name]) for each in tables.secrets.current(values)}
+
+    def _is(self, sealed: Sealed, value: bytes) -> bool:
+        try:
+            return hmac.compare_digest(self._key.open(sealed.name, sealed.content), value)
+        except Unavailable:
+            return False
 
     async def delete(self, name: str) -> None:
         """Forget a secret: actions that ask for it fail from now on.  Raises NotFound."""

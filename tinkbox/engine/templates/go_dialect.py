@@ -210,7 +210,8 @@ def _refused(*_: object) -> Any:
 
 def _invalid(error: TemplateError) -> Invalid:
     hint = (
-        "; templates have no .references here but the Secrets that spec.references of their machine's document names"
+        "; .references has the Secrets and the ConfigMaps that spec.references of the machine's document names, these as far as they "
+        "are kept (`tinkbox document list`)"
         if _OF_REFERENCES in error.problem
         else ""
     )

@@ -28,9 +28,10 @@ from tinkbox.engine.templates.dialects import (
     words,
 )
 from tinkbox.engine.templates.go_dialect import NAMES, GoTemplate
+from tinkbox.engine.templates.references import references_of
 from tinkbox.engine.templates.rendering_process import render_confined
 from tinkbox.engine.templates.sample_machine import SAMPLE
-from tinkbox.engine.templates.secret_marks import MARKS_KEY, references_of, refuse_altered_marks
+from tinkbox.engine.templates.secret_marks import MARKS_KEY, refuse_altered_marks
 from tinkbox.engine.templates.surroundings import now, surroundings
 from tinkbox.engine.turns import in_slices
 from tinkbox.model.devices import Devices

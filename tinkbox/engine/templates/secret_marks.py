@@ -14,27 +14,14 @@ from tinkbox.model.secret import MAX_USES, Form, has_mark, mark_of, other_form
 
 MARKS_KEY: Final = " marks"
 """The key of a workflow's marks among the data of its template, which does not see it: it is no name."""
+REFERENCES: Final = "references"
+KIND: Final = "Secret"
+"""The kind of those of them that have secrets."""
 SECRET: Final = "secret"  # noqa: S105  the function's name
 # `.data.KEY`, and what `index` and brackets have: `.data "KEY"`, `.data['KEY']`.
 _ENTRY: Final = re.compile(r"""\.data(?:\.|\s+["`]|\[\s*["'])([A-Za-z0-9][A-Za-z0-9._-]*)""")
 _BEGINNING: Final = re.compile(r"tbsecret-v1", re.IGNORECASE)
 _AFTER_BEGINNING: Final = re.compile(r"tbsecret-v1\.[A-Za-z0-9][A-Za-z0-9._-]{0,252}?\.(?:raw|b64)\.[0-9a-f]{32}")
-
-
-def references_of(view: Mapping[str, Any]) -> dict[str, Any]:
-    """`.references` of a machine by its `.hardware`: the Secrets that its `spec.references` names, as Kubernetes has them, still empty.
-
-    The entry KEY of the Secret NAME is the secret `NAME.KEY`, whatever the namespace.
-    """
-    named = mapping_of(mapping_of(view.get("spec")).get("references"))
-    found = {}
-    for called, each in named.items():
-        reference = mapping_of(each)
-        name, resource, group = (str(reference.get(field) or "") for field in ("name", "resource", "group"))
-        if name and resource.lower() == "secrets" and not group:
-            about = {"name": name, "namespace": str(reference.get("namespace") or "default")}
-            found[str(called)] = {"apiVersion": "v1", "kind": "Secret", "metadata": about, "data": {}}
-    return found
 
 
 class Marks:
@@ -51,11 +38,13 @@ class Marks:
         given = data.get(MARKS_KEY)
         self._key = bytes.fromhex(given) if isinstance(given, str) else os.urandom(32)
         seen = {name: value for name, value in data.items() if name != MARKS_KEY}
-        references = mapping_of(seen.get("references"))
-        return {**seen, "references": {name: self._filled(each) for name, each in references.items()}} if seen else seen
+        references = mapping_of(seen.get(REFERENCES))
+        return {**seen, REFERENCES: {name: self._filled(each) for name, each in references.items()}} if seen else seen
 
-    def _filled(self, secret: Mapping[str, Any]) -> dict[str, Any]:
+    def _filled(self, secret: Mapping[str, Any]) -> Mapping[str, Any]:
         """A Secret with the entries that the text may ask for: marks of values in base64, as Kubernetes has them."""
+        if secret.get("kind") != KIND:
+            return secret
         entries = {}
         for each in self._entries:
             with suppress(Invalid):

@@ -11,6 +11,7 @@ from tinkbox.engine.documents.definitions import refuse_ignored
 from tinkbox.engine.lookup import MOST_TOLD, only
 from tinkbox.engine.templates.binding import Names
 from tinkbox.engine.templates.built_in import BuiltIn, catalogue
+from tinkbox.engine.templates.references import config_maps_in
 from tinkbox.engine.templates.rendering import check
 from tinkbox.engine.templates.validation import Verdicts, validate
 from tinkbox.engine.turns import Rehearsals, Turns, seldom_collected
@@ -239,7 +240,7 @@ class Templates:
         with self._renderings.place(who) as turn:
             async with self._rehearsals.turn(who):
                 with seldom_collected:
-                    return await validate(text, machines, self._names, devices, turn)
+                    return await validate(text, machines, self._names, devices, turn, config_maps_in(self._store))
 
     async def read(self, text: str, read: Callable[[str], T], who: str) -> T:
         """What a document says, read in this person's turn: that takes as long as a rendering."""

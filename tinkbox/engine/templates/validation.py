@@ -9,6 +9,7 @@ from typing import Final
 from tinkbox.engine.templates.binding import HardwareAt, Names, WorkerNamed, bind, bind_services
 from tinkbox.engine.templates.dialects import Dialect, mentioned_devices, placeholders
 from tinkbox.engine.templates.filling import Lookup, Wanted, fill_each
+from tinkbox.engine.templates.references import ConfigMaps, no_config_maps
 from tinkbox.engine.templates.rendering import (
     DUMMY,
     NO_WORKFLOW,
@@ -59,6 +60,7 @@ async def validate(
     names: Names,
     devices: Devices | None = None,
     turn: Turn = nullcontext,
+    config_maps: ConfigMaps = no_config_maps,
 ) -> Verdicts:
     """Render a template with these devices, or else with each of the machines as every device that it names.
 
@@ -73,7 +75,12 @@ async def validate(
     if devices is None and not machines:
         verdicts.remarks = await _judge_alone(text, _devices(called, names, DUMMY), names, turn, verdicts.remarks)
 
-    lookup = Lookup(at=known.machine_at, worker_named=known.worker_named, appliance=(names.name, names.address))
+    lookup = Lookup(
+        at=known.machine_at,
+        worker_named=known.worker_named,
+        appliance=(names.name, names.address),
+        config_maps=config_maps,
+    )
 
     def for_machine(machine: Hardware) -> Wanted:
         return Wanted(devices=_devices(called, names, worker_of(machine)), machine=machine)

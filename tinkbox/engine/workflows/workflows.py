@@ -1,7 +1,7 @@
 """Use-cases of workflows: create, show, cancel, retry, delete."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -18,6 +18,7 @@ from tinkbox.engine.secrets.giving import Giving
 from tinkbox.engine.templates.binding import HardwareAt, Names, bind, bind_services
 from tinkbox.engine.templates.built_in import BuiltIn
 from tinkbox.engine.templates.filling import Lookup, Wanted, fill_each
+from tinkbox.engine.templates.references import ConfigMaps, config_maps_in
 from tinkbox.engine.templates.rendering import DECLARED_IN, GIVEN_BY, Rendered
 from tinkbox.engine.templates.templates import find_template
 from tinkbox.engine.templates.wanted_images import wanted_images
@@ -265,7 +266,7 @@ class Workflows:
         )
         with self._renderings.place(who or OPERATOR) as turn:
             way_out = GIVEN_BY if declared is None else DECLARED_IN
-            lookup = self.lookup(partial(self._machine_at, scope=scope, secrets=secrets), scope)
+            lookup = self.lookup(partial(self._machine_at, scope=scope, secrets=secrets), scope=scope)
             ((_, rendered),) = await fill_each(
                 template.data, [wanted], lookup, turn, way_out=way_out, clock=self._clock
             )
@@ -273,7 +274,7 @@ class Workflows:
             raise rendered
         if strict:
             refuse_ignored(rendered.definition.ignored)
-        await self._store.read(lambda tables: self._refuse_unfit_secrets(tables, workflow_id, rendered))
+        await self._store.read(lambda tables: self.refuse_unfit_secrets(tables, workflow_id, rendered))
         return Prepared(
             id=workflow_id,
             name=name or rendered.definition.name,
@@ -290,14 +291,33 @@ class Workflows:
             scope=scope,
         )
 
-    def _refuse_unfit_secrets(self, tables: Tables, workflow_id: str, rendered: Rendered) -> None:
-        self._giving.refuse_unfit(tables, workflow_id, rendered.text, rendered.definition.secrets)
+    def refuse_unfit_secrets(
+        self, tables: Tables, workflow_id: str, rendered: Rendered, coming: Collection[str] = ()
+    ) -> None:
+        """As `Giving.refuse_unfit`."""
+        self._giving.refuse_unfit(tables, workflow_id, rendered.text, rendered.definition.secrets, coming)
 
-    def lookup(self, at: Callable[[str], Hardware | None], scope: Selector | None = None) -> Lookup:
-        """What templates are filled by, with these machines, of which no other than those of the `scope` is named."""
-        appliance = (self._names.name, self._names.address)
+    def lookup(
+        self,
+        at: Callable[[str], Hardware | None],
+        config_maps: ConfigMaps | None = None,
+        scope: Selector | None = None,
+    ) -> Lookup:
+        """What templates are filled by, with these machines, of which no other than those of the `scope` is named.
+
+        `config_maps` take the place of those that are kept.
+        """
         within = MachinesWithin(self._machines.known, scope)
-        return Lookup(at=at, worker_named=within.worker_named, appliance=appliance)
+        return Lookup(
+            at=at,
+            worker_named=within.worker_named,
+            appliance=(self._names.name, self._names.address),
+            config_maps=config_maps or config_maps_in(self._store),
+        )
+
+    def marks_key(self, workflow_id: str) -> bytes:
+        """The key of the marks of secrets in a workflow that is to be."""
+        return self._giving.marks_key(workflow_id)
 
     def _machine_at(self, address: str, scope: Selector | None = None, *, secrets: bool = True) -> Hardware | None:
         within = MachinesWithin(self._machines.known, scope)
@@ -348,7 +368,7 @@ class Workflows:
         workflow = self.bound(tables.hardware.by_address, prepared)
         definition, workers = prepared.rendered.definition, workflow.workers()
         refuse_retired(tables, workers)
-        self._refuse_unfit_secrets(tables, prepared.id, prepared.rendered)
+        self.refuse_unfit_secrets(tables, prepared.id, prepared.rendered)
         tables.workflows.insert(workflow, prepared.said)
         tables.labels.replace(LabelKind.WORKFLOW, workflow.id, prepared.labels)
         if prepared.declared is not None:

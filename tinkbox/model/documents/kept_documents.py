@@ -1,4 +1,4 @@
-"""Documents of Tinkerbell that are kept as they were given: what they mean is read from them when it is needed."""
+"""Documents of Tinkerbell, and ConfigMaps, that are kept as they were given: what they mean is read from them when it is needed."""
 
 import json
 from collections.abc import Mapping
@@ -24,6 +24,7 @@ class KeptKind(StrEnum):
     RULE_SET = "workflowruleset"
     POLICY = "policy"
     TASK = "task"
+    CONFIG_MAP = "configmap"
     BMC_MACHINE = "machine.bmc"
     BMC_JOB = "job.bmc"
     BMC_TASK = "task.bmc"
@@ -70,6 +71,7 @@ KEPT: Final[Mapping[str, KeptKind]] = {
     "WorkflowRuleSet": KeptKind.RULE_SET,
     "Policy": KeptKind.POLICY,
     "Task": KeptKind.TASK,
+    "ConfigMap": KeptKind.CONFIG_MAP,
     "bmc Machine": KeptKind.BMC_MACHINE,
     "bmc Job": KeptKind.BMC_JOB,
     "bmc Task": KeptKind.BMC_TASK,

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 GROUP, VERSION = "tinkerbell.org", "v1alpha1"
 BMC_GROUP, VERSION_2 = "bmc.tinkerbell.org", "v1alpha2"
+CORE_GROUP, CORE_VERSION = "", "v1"  # of Kubernetes itself, whose documents say no group
 DEFAULT_NAMESPACE = "default"
 # Identities that are made from namespace and name, so that the same document is the same machine again.
 _IDENTITIES = uuid.UUID("5f0e5c0b-1f6e-5c39-9d5f-6f1b3a0a7e21")
@@ -268,6 +269,9 @@ WORKFLOW_2: Mapping[str, Any] = {
     "status": None,
 }
 _KEPT_WHOLE: Mapping[str, Any] = {**_HEAD, "spec": None, "status": None}
+# https://kubernetes.io/docs/reference/kubernetes-api/config-and-storage-resources/
+SECRET: Mapping[str, Any] = {**_HEAD, "data": {"*": ""}, "immutable": False, "stringData": {"*": ""}, "type": ""}
+CONFIG_MAP: Mapping[str, Any] = {**_HEAD, "binaryData": {"*": ""}, "data": {"*": ""}, "immutable": False}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -296,9 +300,7 @@ ANNOTATED_DISABLED: Final = (
 _NO_MODE = Unheeded(text="nothing here starts a machine, in no mode: power it on yourself, and it has to netboot")
 _NO_ENROLMENT = Unheeded(text="discovery.rules and rule sets are for unknown machines only")
 _NO_REFERENCES = Unheeded(text="templates have no .references here")
-_SECRETS_ALONE = Unheeded(
-    text="other objects than Secrets; of these templates see what `tinkbox secret set NAME.KEY` keeps"
-)
+_CHANGEABLE = Unheeded(text="another document of this name takes its place")
 _UNREAD = Unheeded(text="kept, and nothing here reads it")
 _NO_PXELINUX = Unheeded(text="PXELINUX is not served: this interface cannot boot by it")
 _NO_RPI = Unheeded(text="a Raspberry Pi's firmware is not served: it cannot boot here")
@@ -307,7 +309,6 @@ UNHEEDED: Mapping[str, Mapping[str, Unheeded]] = {
     "Hardware": {
         "spec.auto.enrollmentEnabled": _NO_ENROLMENT,
         "spec.bmcRef": Unheeded(text=_NO_BMC),
-        "spec.references": _SECRETS_ALONE,
         "spec.resources": _UNREAD,
         "spec.interfaces[].netboot.pxelinux": _NO_PXELINUX,
         "spec.interfaces[].netboot.rpi": _NO_RPI,
@@ -316,7 +317,6 @@ UNHEEDED: Mapping[str, Mapping[str, Unheeded]] = {
     "Hardware v1alpha2": {
         "spec.auto.enrollmentEnabled": _NO_ENROLMENT,
         "spec.bmc": Unheeded(text=_NO_BMC),
-        "spec.references": _SECRETS_ALONE,
         "spec.instance.metadata": _MADE_HERE,
         "spec.instance.networkConfig": _MADE_HERE,
         "spec.instance.osie.isoURL": Unheeded(text=_NO_ISO),
@@ -355,6 +355,8 @@ UNHEEDED: Mapping[str, Mapping[str, Unheeded]] = {
     "bmc Machine": {"spec": _KEPT_FOR_BMC},
     "bmc Job": {"spec": _KEPT_FOR_BMC},
     "bmc Task": {"spec": _KEPT_FOR_BMC},
+    "Secret": {"immutable": _CHANGEABLE},
+    "ConfigMap": {"immutable": _CHANGEABLE},
 }
 SHAPES: Mapping[str, Mapping[str, Any]] = {
     "Hardware": HARDWARE,
@@ -368,6 +370,8 @@ SHAPES: Mapping[str, Mapping[str, Any]] = {
     "bmc Machine": _KEPT_WHOLE,
     "bmc Job": _KEPT_WHOLE,
     "bmc Task": _KEPT_WHOLE,
+    "Secret": SECRET,
+    "ConfigMap": CONFIG_MAP,
 }
 # By which of them a document is read: its group, version and kind.
 READ_AS: Mapping[tuple[str, str, str], str] = {
@@ -383,8 +387,11 @@ READ_AS: Mapping[tuple[str, str, str], str] = {
     (BMC_GROUP, VERSION, "Job"): "bmc Job",
     (BMC_GROUP, VERSION_2, "Job"): "bmc Job",
     (BMC_GROUP, VERSION, "Task"): "bmc Task",
+    (CORE_GROUP, CORE_VERSION, "Secret"): "Secret",
+    (CORE_GROUP, CORE_VERSION, "ConfigMap"): "ConfigMap",
 }
-GROUPS: Final = tuple(dict.fromkeys(group for group, _, _ in READ_AS))
+# Tinkerbell's: what else is in them is its own too.
+GROUPS: Final = tuple(dict.fromkeys(group for group, _, _ in READ_AS if group != CORE_GROUP))
 # Kinds of 2022 (Rufio 0.1), and what they are called since.
 FORMER_KINDS: Mapping[tuple[str, str], str] = {
     (BMC_GROUP, "BaseboardManagement"): "Machine",
@@ -401,6 +408,11 @@ def kinds_of(group: str) -> tuple[str, ...]:
 def versions_of(group: str, kind: str) -> tuple[str, ...]:
     """The versions in which documents of a kind are read; empty: the kind is not."""
     return tuple(version for its_group, version, its_kind in READ_AS if (its_group, its_kind) == (group, kind))
+
+
+def api_version(group: str, version: str) -> str:
+    """The `apiVersion` of documents."""
+    return f"{group}/{version}" if group else version
 
 
 def identity(namespace: str, name: str) -> str:

@@ -1,0 +1,127 @@
+"""Secrets and ConfigMaps in files, and the templates that see them through a machine's `spec.references`."""
+
+import pytest
+
+from tests.integration.engine.appliance import Appliance, mac
+from tests.integration.engine.applying.documents import files, machine, outcomes, template
+from tinkbox.engine.applying.applying import Wish
+from tinkbox.model.errors import Invalid
+from tinkbox.model.secret import revealed
+
+CONFIG_MAP = """\
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: site, namespace: tink-system}
+data: {ntp: 10.0.0.1, motd: "{{ .not.a.placeholder }}"}
+binaryData: {logo: iVBORw==}
+"""
+REFERENCES = """\
+  references:
+    site: {version: v1, resource: configmaps, name: site, namespace: tink-system}
+    login: {version: v1, resource: secrets, name: lab, namespace: tink-system}
+"""
+TEXT = """\
+version: "0.1"
+name: asking
+tasks:
+  - name: os-installation
+    worker: "{{.device_1}}"
+    actions:
+      - name: ask
+        image: tools/ask:v1
+        environment: {VALUE: '{{ VALUE }}'}
+"""
+FLOW = f"""\
+apiVersion: tinkerbell.org/v1alpha1
+kind: Workflow
+metadata: {{name: ask}}
+spec: {{templateRef: asking, hardwareRef: node1, hardwareMap: {{device_1: "{mac(1)}"}}}}
+"""
+NODE = machine(1) + REFERENCES
+
+
+def asking(value: str) -> str:
+    return template("asking", TEXT.replace("VALUE }", f"{value} }}"))
+
+
+async def given(box: Appliance) -> str:
+    """What the action is given as VALUE."""
+    (flow,) = await box.workflows.all()
+    offer = await box.offer(flow.actions[0].action.worker)
+    assert offer is not None
+    return revealed(offer.action.spec.environment["VALUE"], offer.given)
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (".references.site.data.ntp", "10.0.0.1"),
+        (".references.site.data.motd", "{{ .not.a.placeholder }}"),
+        ('index .references.site.binaryData "logo" | b64dec | len', "4"),
+        (".references.site.metadata.namespace", "tink-system"),
+    ],
+)
+async def test_a_template_sees_the_config_map_of_the_same_files(box: Appliance, value: str, expected: str) -> None:
+    applied = await box.applying.apply(files(CONFIG_MAP, NODE, asking(value), FLOW), Wish(), "ann")
+    assert outcomes(applied)["configmap/site"] == "created"
+    assert await given(box) == expected
+
+
+async def test_a_config_map_that_is_kept_is_seen_by_workflows_that_are_made_by_hand(box: Appliance) -> None:
+    await box.applying.apply(files(CONFIG_MAP, NODE), Wish(), "ann")
+    await box.workflow(TEXT.replace("VALUE }", ".references.site.data.ntp }"))
+    assert await given(box) == "10.0.0.1"
+
+
+async def test_apply_makes_workflows_that_ask_for_secrets(box: Appliance) -> None:
+    await box.secrets.set("lab.password", b"correct-horse", "ann")
+    value = ".references.login.data.password | b64dec"
+    await box.applying.apply(files(NODE, asking(value), FLOW), Wish(), "ann")
+    assert await given(box) == "correct-horse"
+
+
+SECRET = """\
+apiVersion: v1
+kind: Secret
+metadata: {name: lab, namespace: tink-system}
+type: Opaque
+data: {password: Y29ycmVjdC1ob3JzZQ==, user: bm90IHRoaXMgb25l}
+stringData: {user: installer}
+"""
+
+
+async def values(box: Appliance) -> dict[str, bytes]:
+    key = box.secrets._key
+    sealed = await box.store.read(lambda tables: tables.secrets.current(["lab.password", "lab.user"]))
+    return {each.name: key.open(each.name, each.content) for each in sealed}
+
+
+async def test_each_entry_of_a_secret_document_is_a_secret(box: Appliance) -> None:
+    applied = await box.applying.apply(files(SECRET), Wish(), "ann")
+    assert outcomes(applied) == {"secret/lab.password": "created", "secret/lab.user": "created"}
+    assert await values(box) == {"lab.password": b"correct-horse", "lab.user": b"installer"}
+    assert outcomes(await box.applying.apply(files(SECRET), Wish(), "ann")) == dict.fromkeys(
+        ("secret/lab.password", "secret/lab.user"), "unchanged"
+    )
+    changed = await box.applying.apply(files(SECRET.replace("installer", "somebody")), Wish(), "ann")
+    assert outcomes(changed) == {"secret/lab.password": "unchanged", "secret/lab.user": "configured"}
+    assert all("correct-horse" not in repr(each) for each in (applied, changed))
+
+
+async def test_a_workflow_of_the_same_files_is_given_the_secret(box: Appliance) -> None:
+    site = files(SECRET, NODE, asking(".references.login.data.password | b64dec"), FLOW)
+    rehearsed = await box.applying.apply(site, Wish(rehearsal=True), "ann")
+    assert await values(box) == {}
+    applied = await box.applying.apply(site, Wish(), "ann")
+    assert outcomes(rehearsed) == outcomes(applied)
+    assert await given(box) == "correct-horse"
+
+
+async def test_a_secret_document_is_refused_without_the_right_to_secrets(box: Appliance) -> None:
+    for wish in (Wish(sets_secrets=False), Wish(sets_secrets=False, rehearsal=True)):
+        with pytest.raises(Invalid) as refused:
+            await box.applying.apply(files(SECRET, NODE), wish, "ann")
+        (problem,) = refused.value.problems
+        assert "right to secrets" in problem.text
+    assert await values(box) == {}
+    assert not [*box.machines.known.all()]

@@ -31,7 +31,7 @@ class Stored(Enum):
     DISCOVERED = "discovered", "unknown machines and their inventories", "accept or refuse unknown machines"
     DOCUMENTS = (
         "documents",
-        "rule sets, policies, tasks and BMC documents",
+        "rule sets, policies, tasks, ConfigMaps and BMC documents",
         "delete those that nothing needs (`tinkbox document delete`)",
     )
     AUDIT = "audit", "lines that say who did what", "lower retention.audit"

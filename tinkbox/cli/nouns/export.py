@@ -33,7 +33,7 @@ def declare(noun: argparse.ArgumentParser) -> None:
         "what",
         nargs="*",
         metavar="KIND[/NAME]",
-        help="hardware, template, workflow, workflowruleset, policy, task, machine.bmc, job.bmc, task.bmc; or one of them: "
+        help="hardware, template, workflow, workflowruleset, policy, task, configmap, machine.bmc, job.bmc, task.bmc; or one of them: "
         "hardware/node7 (default: all but workflows)",
     )
     add_selector(noun, "with these labels only: rack=r1,gpu!=no")

@@ -71,11 +71,11 @@ def beyond_room(
     share = tables.room.shares()[Stored.DOCUMENTS]
     if more > 0 and share.number + more > MAX_KEPT_NUMBER:
         yield Problem(
-            text=f"{share.number} rule sets, policies, tasks and BMC documents are kept, and {more} more would be too many: at most "
+            text=f"{share.number} rule sets, policies, tasks, ConfigMaps and BMC documents are kept, and {more} more would be too many: at most "
             f"{MAX_KEPT_NUMBER} are kept. {_WAY_OUT}"
         )
     if larger > 0 and share.octets + larger > MAX_KEPT_BYTES:
         yield Problem(
-            text=f"rule sets, policies, tasks and BMC documents take {share.octets} bytes, and {larger} more would be too many: they "
+            text=f"rule sets, policies, tasks, ConfigMaps and BMC documents take {share.octets} bytes, and {larger} more would be too many: they "
             f"may take {MAX_KEPT_BYTES >> 20} MiB in all. {_WAY_OUT}"
         )

@@ -172,7 +172,7 @@ async def test_no_more_documents_are_kept_than_may_be(
     await apply(box, task("one"), RULES)
     told = await refused(box, task("two"), task("three"), wish=wish)
     assert told == (
-        "2 rule sets, policies, tasks and BMC documents are kept, and 2 more would be too many: at most 2 are kept. Delete some "
+        "2 rule sets, policies, tasks, ConfigMaps and BMC documents are kept, and 2 more would be too many: at most 2 are kept. Delete some "
         "first: `tinkbox document list` shows them, and `tinkbox document delete KIND/NAME` deletes one"
     )
     # What takes the place of another is no more.

@@ -97,7 +97,7 @@ def test_each_command_takes_its_own_kind_and_names_the_rest() -> None:
     assert [str(note) for note in taken.notes] == [
         "line 2: Hardware machine1 is left for `tinkbox hardware push`",
         "line 27: Template ubuntu is left for `tinkbox template create`",
-        "line 46: Secret x of v1 is not Tinkerbell's, and is left out",
+        "line 46: Secret x is left for `tinkbox apply`",
         "line 50: what stands here means nothing here, and is left out",
         "`tinkbox apply -f FILE` takes all kinds of documents at once",
     ]

@@ -47,7 +47,7 @@ def test_kinds_and_formats_stand_beside_each_other() -> None:
     "version",
     ["v1", "apps/v1", "rbac.authorization.k8s.io/v1", "cluster.x-k8s.io/v1beta1", "helm.toolkit.fluxcd.io/v2", "kro.run/v1", "x/y"],
 )  # fmt: skip
-@pytest.mark.parametrize("kind", ["Secret", "Workflow"])
+@pytest.mark.parametrize("kind", ["Namespace", "Workflow"])
 def test_what_is_of_another_group_is_left_out_and_told(version: str, kind: str) -> None:
     text = f"apiVersion: {version}\nkind: {kind}\nmetadata: {{name: x}}\n"
     read = read_all(text)

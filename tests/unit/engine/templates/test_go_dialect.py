@@ -236,14 +236,14 @@ def test_a_template_that_grows_is_stopped() -> None:
     assert "longer than 262144 bytes" in str(refusal.value.problems[0])
 
 
-def test_it_is_told_that_there_are_no_references() -> None:
+def test_it_is_told_which_references_there_are() -> None:
     with pytest.raises(Invalid) as refused:
         rendered("{{ .references.secret.data }}", references={})
     (problem,) = refused.value.problems
     assert problem.text == (
-        'at <.references.secret.data>: map has no entry for key "secret"; templates have no .references here '
-        "but the Secrets that spec.references of their machine's document names"
+        'at <.references.secret.data>: map has no entry for key "secret"; .references has the Secrets and the '
+        "ConfigMaps that spec.references of the machine's document names, these as far as they are kept (`tinkbox document list`)"
     )
     with pytest.raises(Invalid) as refused:
         rendered("{{ .hardware.x }}{{ .references }}", hardware={})
-    assert "templates have no" not in refused.value.problems[0].text
+    assert ".references has" not in refused.value.problems[0].text

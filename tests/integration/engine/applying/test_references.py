@@ -125,3 +125,70 @@ async def test_a_secret_document_is_refused_without_the_right_to_secrets(box: Ap
         assert "right to secrets" in problem.text
     assert await values(box) == {}
     assert not [*box.machines.known.all()]
+
+
+@pytest.mark.parametrize(
+    ("slip", "place", "told"),
+    [
+        ("data: {password: top secret}", "2.yaml:4, data.password", "no base64"),
+        ("stringData: {password: short}", "2.yaml:4, stringData.password", "fewer than 6 bytes"),
+        ("stringData: {pass word: long-enough}", "2.yaml:4, stringData.pass word", "is no name of a secret"),
+        ("stringData: {password: 'ENC[AES256_GCM,data:top-secret]'}", "2.yaml:4, stringData.password", "sops -d FILE"),
+        ("type: Opaque", "2.yaml:1, data", "neither data nor stringData"),
+    ],
+)
+async def test_a_slip_in_a_secret_is_told_with_its_line_and_without_its_value(
+    box: Appliance, slip: str, place: str, told: str
+) -> None:
+    text = f"apiVersion: v1\nkind: Secret\nmetadata: {{name: lab}}\n{slip}\n"
+    with pytest.raises(Invalid) as refused:
+        await box.applying.apply(files(CONFIG_MAP, NODE, text), Wish(), "ann")
+    (problem,) = refused.value.problems
+    assert (problem.key, told in problem.text) == (place, True)
+    assert not any(value in str(refused.value.problems) for value in ("top secret", "top-secret"))
+    assert not [*box.machines.known.all()]
+
+
+async def test_two_secrets_that_differ_in_their_namespace_alone_are_refused(box: Appliance) -> None:
+    with pytest.raises(Invalid) as refused:
+        await box.applying.apply(files(f"{SECRET}---\n{SECRET.replace('tink-system', 'lab')}"), Wish(), "ann")
+    assert sorted(each.text for each in refused.value.problems) == [
+        "secret lab.password is declared a second time, the first is at 0.yaml:1",
+        "secret lab.user is declared a second time, the first is at 0.yaml:1",
+    ]
+
+
+async def test_of_a_secret_that_stands_twice_in_a_file_the_last_counts(box: Appliance) -> None:
+    await box.applying.apply(files(f"{SECRET}---\n{SECRET.replace('installer', 'somebody')}"), Wish(), "ann")
+    assert (await values(box))["lab.user"] == b"somebody"
+
+
+async def test_a_workflow_that_asks_for_a_secret_that_is_nowhere_is_refused_by_a_rehearsal_too(box: Appliance) -> None:
+    site = files(NODE, asking(".references.login.data.password"), FLOW)
+    for wish in (Wish(rehearsal=True), Wish()):
+        with pytest.raises(Invalid) as refused:
+            await box.applying.apply(site, wish, "ann")
+        assert "tinkbox secret set lab.password" in str(refused.value.problems)
+
+
+async def test_a_config_map_cannot_name_a_secret(box: Appliance) -> None:
+    await box.secrets.set("lab.password", b"correct-horse", "ann")
+    forged = CONFIG_MAP.replace("10.0.0.1", f"tbsecret-v1.lab.password.raw.{'0' * 32}")
+    with pytest.raises(Invalid) as refused:
+        await box.applying.apply(files(forged, NODE, asking(".references.site.data.ntp"), FLOW), Wish(), "ann")
+    assert "no machine and no parameter can name a secret" in str(refused.value.problems)
+
+
+async def test_the_config_map_of_the_namespace_counts_and_else_the_only_one_of_its_name(box: Appliance) -> None:
+    elsewhere = CONFIG_MAP.replace("tink-system", "lab").replace("10.0.0.1", "10.0.0.2")
+    await box.applying.apply(files(elsewhere, NODE), Wish(), "ann")
+    text = TEXT.replace("VALUE }", ".references.site.data.ntp }")
+    assert "10.0.0.2" in (await box.workflows.get(await box.workflow(text))).text
+    await box.applying.apply(files(CONFIG_MAP), Wish(), "ann")
+    assert "10.0.0.1" in (await box.workflows.get(await box.workflow(text))).text
+    third = CONFIG_MAP.replace("tink-system", "third")
+    await box.applying.apply(files(third), Wish(), "ann")
+    await box.kept_documents.delete("configmap", "site", "tink-system")
+    with pytest.raises(Invalid) as refused:
+        await box.workflow(text)
+    assert "tinkbox document list" in str(refused.value.problems)

@@ -481,7 +481,7 @@ class Applying:
                 piece = places[begin : begin + AT_ONCE]
                 declared = flows[begin : begin + AT_ONCE]
                 if declared[0].structured:
-                    filled = await self._filled_tasks(declared, prospect.tasks, machines, wish, turn)
+                    filled = await self._filled_tasks(declared, prospect.tasks, machines, config_maps, wish, turn)
                 else:
                     filled = await self._filled(template, declared, machines, config_maps, wish, turn)
                 for place, flow, (workflow_id, rendered) in zip(piece, declared, filled, strict=True):
@@ -514,7 +514,7 @@ class Applying:
             if isinstance(template, Refusal) or (is_told and not leaving):
                 continue
             if flow.structured:
-                ((_, filled),) = await self._filled_tasks([flow], prospect.tasks, machines, wish, turn)
+                ((_, filled),) = await self._filled_tasks([flow], prospect.tasks, machines, config_maps, wish, turn)
             else:
                 ((_, filled),) = await self._filled(template, [flow], machines, config_maps, wish, turn)
             if isinstance(filled, Refusal):
@@ -588,6 +588,7 @@ class Applying:
         flows: Sequence[DeclaredFlow],
         tasks: Mapping[KeptKey, MeantTask],
         machines: References,
+        config_maps: ConfigMaps,
         wish: Wish,
         turn: Turn,
     ) -> list[tuple[str, Rendered | Refusal]]:
@@ -597,7 +598,15 @@ class Applying:
             workflow_id = self._new_id()
             try:
                 entries = entries_of(flow, tasks, machines)
-                text = await composed(flow.structured, entries, turn, flow.at, apart=wish.apart)
+                text = await composed(
+                    flow.structured,
+                    entries,
+                    turn,
+                    flow.at,
+                    marks_key=self._workflows.marks_key(workflow_id),
+                    config_maps=config_maps,
+                    apart=wish.apart,
+                )
                 (rendered,) = await render_each(text, [{}], turn, apart=wish.apart, way_out=DECLARED_IN)
             except Refusal as refusal:
                 filled.append((workflow_id, refusal))

@@ -42,7 +42,7 @@ DEVICE = "device_1"
 BY_RULE = "discovery rules"
 LOOK_EVERY = 30.0
 # What stands for the template of a machine that is accepted, and what its workflow is declared as.
-TemplateFor = Callable[[Hardware], Awaitable[tuple[Template, Declaration]]]
+TemplateFor = Callable[[Hardware, str], Awaitable[tuple[Template, Declaration]]]
 _LONGEST_PROBLEM: Final = 300  # letters of one that is shown of a machine
 _log = logging.getLogger(__name__)
 
@@ -261,6 +261,7 @@ class Discovery:
             tables.discovery.forget(macs)
 
         if template:
+            workflow_id = self._workflows.new_id()
             made: str | Template
             if isinstance(template, str):
                 made, bound = template, devices or {DEVICE: str(mac)}
@@ -271,7 +272,7 @@ class Discovery:
                     machines={(namespace, hardware.name): hardware.id},
                 )
             else:
-                (made, declared), bound = await template(hardware), {}
+                (made, declared), bound = await template(hardware, workflow_id), {}
             workflow_id = await self._workflows.create(
                 made,
                 bound,
@@ -282,6 +283,7 @@ class Discovery:
                 first=enrol,
                 labels=workflow_labels,
                 declared=declared if namespace else None,
+                as_id=workflow_id,
             )
         else:
             workflow_id = ""
@@ -346,7 +348,9 @@ class Discovery:
         except Refusal as refusal:
             self._show_problem(mac, f"rule {self._number(rule)} would accept it: {_with_first(refusal)}")
 
-    async def _of_tasks(self, rule_set: RuleSet, name: str, hardware: Hardware) -> tuple[Template, Declaration]:
+    async def _of_tasks(
+        self, rule_set: RuleSet, name: str, hardware: Hardware, workflow_id: str
+    ) -> tuple[Template, Declaration]:
         """The workflow of v1alpha2 that a rule set makes for a machine: what stands for its template, and its document.
 
         Raises Invalid for what it refers to, and what cannot be filled.
@@ -365,7 +369,13 @@ class Discovery:
         view = hardware_view(hardware)
         entries = [Entry(task=kept[key].manifest, worker=mac_of(hardware), hardware=view) for key in keys]
         with self._workflows.rendering(BY_RULE) as turn:
-            text = await composed(manifest, entries, turn)
+            text = await composed(
+                manifest,
+                entries,
+                turn,
+                marks_key=self._workflows.marks_key(workflow_id),
+                config_maps=self._workflows.config_maps,
+            )
         now, reference_ = self._clock(), reference(manifest)
         template = Template(id=reference_, name=tasks_called(keys), data=text, created_at=now, updated_at=now)
         declared = Declaration(

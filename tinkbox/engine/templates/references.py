@@ -1,4 +1,4 @@
-"""`.references` of templates: the Secrets and ConfigMaps that `spec.references` of a machine's document names.
+"""`.references` of templates: the Secrets and ConfigMaps that `spec.references` of a document names.
 
 Each is there as Kubernetes has it (docs/technical/REFERENCES.md of Tinkerbell).  The values of a Secret are marks
 (`secret_marks`), those of a ConfigMap its own.  What is named and not there is left out: a template that asks for it is refused.
@@ -40,12 +40,12 @@ def config_maps_in(
     return found
 
 
-def references_of(view: Mapping[str, Any]) -> dict[str, Any]:
-    """`.references` of a machine by its `.hardware`: what its `spec.references` names, still empty (`with_config_maps`).
+def references_of(document: Mapping[str, Any]) -> dict[str, Any]:
+    """`.references` of a machine by its `.hardware`, or of a Workflow or Task: what `spec.references` names, still empty (`with_config_maps`).
 
     The entry KEY of the Secret NAME is the secret `NAME.KEY`, whatever the namespace.
     """
-    named = mapping_of(mapping_of(view.get("spec")).get(REFERENCES))
+    named = mapping_of(mapping_of(document.get("spec")).get(REFERENCES))
     found = {}
     for called, each in named.items():
         reference = mapping_of(each)

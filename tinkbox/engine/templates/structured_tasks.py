@@ -17,7 +17,9 @@ from typing import Any, Final
 from tinkbox.engine.documents.definitions import read_definition
 from tinkbox.engine.templates.dialects import Dialect
 from tinkbox.engine.templates.go_dialect import GoTemplate
+from tinkbox.engine.templates.references import ConfigMaps, references_of, with_config_maps
 from tinkbox.engine.templates.rendering_process import render_confined
+from tinkbox.engine.templates.secret_marks import MARKS_KEY, REFERENCES
 from tinkbox.engine.templates.surroundings import now, surroundings
 from tinkbox.model.documents.kubernetes import DEFAULT_NAMESPACE
 from tinkbox.model.documents.loose_values import list_of, mapping_of, those_given
@@ -81,24 +83,28 @@ async def composed(
     turn: Turn = nullcontext,
     at: At = in_itself,
     *,
+    marks_key: bytes,
+    config_maps: ConfigMaps,
     apart: bool = False,
 ) -> str:
     """The text of a template that says what a Workflow does; raises Invalid with what is wrong in it, or in a Task.
 
-    `at` is of the Workflow; `apart` is as in `render_each`.
+    `at` is of the Workflow; `apart` is as in `render_each`, `marks_key` as in `rendering_data`.  `config_maps` finds what the Workflow
+    and its Tasks refer to: each sees by `.references` what its own `spec.references` names.
     """
+
+    async def seen(document: Document, others: Document) -> Document:
+        data = {**others, REFERENCES: references_of(document), MARKS_KEY: marks_key.hex()}
+        return (await with_config_maps([data], config_maps))[0]
+
     first = entries[0].hardware if entries else {}
-    data = {"hardware": first, "references": {}}
+    data = await seen(workflow, {"hardware": first})
     filled = await _filled(workflow, "workflow", data, _Named("the Workflow", at), turn, apart)
     spec = mapping_of(filled.get("spec"))
     extras = [mapping_of(each.get("extra")) for each in list_of(spec.get("tasks"))]
     tasks: list[dict[str, Any]] = []
     for number, (entry, extra) in enumerate(zip(entries, extras, strict=True)):
-        data = {
-            "hardware": entry.hardware,
-            "workflow": decoded(_placed(filled)),
-            "references": {},
-        }
+        data = await seen(entry.task, {"hardware": entry.hardware, "workflow": decoded(_placed(filled))})
         name = str(mapping_of(entry.task.get("metadata")).get("name"))
         task = await _filled(entry.task, "task", data, _Named(f"Task {name}", entry.at), turn, apart)
         names = [each["name"] for each in tasks]

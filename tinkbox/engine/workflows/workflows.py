@@ -312,8 +312,17 @@ class Workflows:
             at=at,
             worker_named=within.worker_named,
             appliance=(self._names.name, self._names.address),
-            config_maps=config_maps or config_maps_in(self._store),
+            config_maps=config_maps or self.config_maps,
         )
+
+    @property
+    def config_maps(self) -> ConfigMaps:
+        """Those that are kept."""
+        return config_maps_in(self._store)
+
+    def new_id(self) -> str:
+        """The id of a workflow that is to be, for who makes its text before (`as_id` of `create`)."""
+        return self._new_id()
 
     def marks_key(self, workflow_id: str) -> bytes:
         """The key of the marks of secrets in a workflow that is to be."""

@@ -299,7 +299,6 @@ ANNOTATED_DISABLED: Final = (
 )
 _NO_MODE = Unheeded(text="nothing here starts a machine, in no mode: power it on yourself, and it has to netboot")
 _NO_ENROLMENT = Unheeded(text="discovery.rules and rule sets are for unknown machines only")
-_NO_REFERENCES = Unheeded(text="templates have no .references here")
 _CHANGEABLE = Unheeded(text="another document of this name takes its place")
 _UNREAD = Unheeded(text="kept, and nothing here reads it")
 _NO_PXELINUX = Unheeded(text="PXELINUX is not served: this interface cannot boot by it")
@@ -336,15 +335,13 @@ UNHEEDED: Mapping[str, Mapping[str, Unheeded]] = {
     "WorkflowRuleSet": {"spec.workflow.addAttributes": _INVENTORY},
     "Policy": {
         "spec.rules.workflowAutoCreation[].config.addAttributes": _INVENTORY,
-        "spec.rules.workflowAutoCreation[].config.references": _NO_REFERENCES,
         "spec.rules.referenceAccess": Unheeded(
-            text="documents see no other objects here, so there is nothing to allow"
+            text="whoever may apply a document may name any Secret and ConfigMap in it"
         ),
     },
-    "Task": {"spec.references": _NO_REFERENCES},
+    "Task": {},
     "Workflow v1alpha2": {
         "spec.disabled": _NO_WAITING,
-        "spec.references": _NO_REFERENCES,
         "spec.tasks[].timeoutSeconds": Unheeded(
             text="the workflow and each of its actions have a time limit, a task has none"
         ),

@@ -192,3 +192,38 @@ async def test_the_config_map_of_the_namespace_counts_and_else_the_only_one_of_i
     with pytest.raises(Invalid) as refused:
         await box.workflow(text)
     assert "tinkbox document list" in str(refused.value.problems)
+
+
+STRUCTURED = """\
+apiVersion: tinkerbell.org/v1alpha2
+kind: Workflow
+metadata: {name: ask}
+spec:
+  references: {mine: {version: v1, resource: configmaps, name: site, namespace: tink-system}}
+  vars: {ntp: "{{ .references.mine.data.ntp }}"}
+  tasks: [{taskRef: {name: asking}, hardware: {hardwareRef: {name: node1}}}]
+---
+apiVersion: tinkerbell.org/v1alpha2
+kind: Task
+metadata: {name: asking}
+spec:
+  references: {own: {version: v1, resource: secrets, name: lab, namespace: tink-system}}
+  actions:
+    - name: ask
+      image: tools/ask:v1
+      env: {VALUE: "{{ .workflow.spec.vars.ntp }} {{ .references.own.data.password | b64dec }} {{ secret \\"lab.user\\" }}"}
+"""
+
+
+async def test_a_workflow_and_a_task_of_v1alpha2_see_what_each_of_them_names(box: Appliance) -> None:
+    site = files(STRUCTURED, SECRET, CONFIG_MAP, machine(1))
+    await box.applying.apply(site, Wish(rehearsal=True), "ann")
+    await box.applying.apply(site, Wish(), "ann")
+    assert await given(box) == "10.0.0.1 correct-horse installer"
+
+
+async def test_a_task_does_not_see_what_its_workflow_names(box: Appliance) -> None:
+    text = STRUCTURED.replace(".references.own.data.password", ".references.mine.data.ntp")
+    with pytest.raises(Invalid) as refused:
+        await box.applying.apply(files(text, SECRET, CONFIG_MAP, machine(1)), Wish(), "ann")
+    assert 'no entry for key "mine"' in str(refused.value.problems)

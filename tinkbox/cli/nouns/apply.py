@@ -160,14 +160,21 @@ def _key(result: Document) -> str:
 
 
 def _keys(results: Sequence[Document]) -> list[str]:
-    """What `export` and the commands of each kind take for those that are there: KIND/ID where a name means several, or cannot be passed on."""
+    """What `export` and the commands of each kind take for those that are there: KIND/ID where a name means several, or cannot be passed on.
+
+    Secrets are not among them: `export` takes none.
+    """
     named = Counter(_named(each) for each in results)
 
     def key(result: Document) -> str:
         means, identity = _key(result), result["id"]
         return str(identity or means) if named[_named(result)] > 1 else key_for_scripts(means, identity)
 
-    return [clean(f"{each['kind']}/{key(each)}") for each in results if each["outcome"] not in _NOT_THERE]
+    return [
+        clean(f"{each['kind']}/{key(each)}")
+        for each in results
+        if each["outcome"] not in _NOT_THERE and each["kind"] != "secret"
+    ]
 
 
 def _show_differences(chosen: argparse.Namespace, answer: Document) -> int:

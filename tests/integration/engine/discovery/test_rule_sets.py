@@ -17,6 +17,7 @@ from tinkbox.engine.wakeups import CHANGES
 from tinkbox.model.discovery import Rule, Standing
 from tinkbox.model.documents.rule_sets import RuleSet
 from tinkbox.model.labels import parse_selector
+from tinkbox.model.secret import revealed
 
 ANY = {"networkInterfaces": {"mac": [{"wildcard": "*"}]}}
 QEMU = {"product": {"vendor": ["QEMU"]}}
@@ -173,6 +174,30 @@ spec:
   actions: [{name: first, image: hello-world, args: ["{{ .hardware.metadata.name }}", "{{ .workflow.spec.globals.env.A }}"]}]
 """
 TASKS = [{"taskRef": {"name": "t", "namespace": "lab"}}]
+
+
+async def test_the_workflow_of_a_policy_has_the_secrets_and_config_maps_that_it_names(box: Appliance) -> None:
+    found = discovery(box)
+    references = {
+        "login": {"version": "v1", "resource": "secrets", "name": "lab"},
+        "site": {"version": "v1", "resource": "configmaps", "name": "site"},
+    }
+    env = {"A": "{{ .references.site.data.ntp }} {{ .references.login.data.password | b64dec }}"}
+    secret = {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {"name": "lab"},
+        "stringData": {"password": "correct-horse"},
+    }
+    config_map = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "site"}, "data": {"ntp": "10.0.0.1"}}
+    document = policy(ANY, namespace="lab", globals={"env": env}, references=references, tasks=TASKS)
+    await keep(box, document, TASK, json.dumps(secret), json.dumps(config_map))
+    await wait_here(found, 7)
+    assert not found.all()
+    (workflow,) = await box.workflows.all()
+    offer = await box.offer(workflow.actions[0].action.worker)
+    assert offer is not None
+    assert revealed(offer.action.spec.environment["A"], offer.given) == "10.0.0.1 correct-horse"
 
 
 @pytest.mark.parametrize("rule", [ANY, QEMU, {"cpu": {"totalThreads": [2]}, "memory": {"total": ["2GB"]}}])

@@ -2,7 +2,8 @@
 
 A mask is as long as what it hides, so that offsets into an output stay true.  A value is looked for as it is, in base64 at each
 of its three alignments (RFC 4648, sections 4 and 5), percent-encoded (RFC 3986, section 2.1), in JSON (RFC 8259,
-section 7), in hex, as a shell quotes it, with the line ends of a terminal, and each longer line of it by itself.
+section 7), in hex, as a shell quotes it, with the line ends of a terminal, and each longer line of it by itself; each of these
+also wrapped or with blanks in it, with any letter escaped, and in the lines of a hex dump (`model.spelled_otherwise`).
 """
 
 import base64
@@ -10,11 +11,12 @@ import json
 import shlex
 import urllib.parse
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from tinkbox.model.reasons import ReasonText
 from tinkbox.model.services import Standing
+from tinkbox.model.spelled_otherwise import unbroken, undumped, unescaped, without_breaks
 from tinkbox.model.workflow import Outcome
 
 MASK: Final = b"*"
@@ -25,7 +27,12 @@ _LEAST: Final = 6
 _SHORT: Final = (
     1_024  # bytes of a spelling of which matches that overlap are looked for: of longer ones that could take seconds
 )
+_ESCAPED: Final = 6  # bytes of a letter at most: \\u00xx
+_WRAPPED: Final = 16  # bytes between two line ends at least
+_SLACK: Final = 160  # a line of a dump, twice
+_FEW: Final = 300  # beginnings of spellings that are looked for one by one; of more, at each place of the output whether it is one
 _MOST_TRIED: Final = 256  # places where a spelling may begin or end, before the first of them is taken for one
+_TO_MASK: Final = bytes(each if each in b"\r\n" else MASK[0] for each in range(256))
 
 
 def spellings(value: bytes) -> set[bytes]:
@@ -78,17 +85,66 @@ def _base64(value: bytes) -> Iterator[bytes]:
             yield encoded[encode_begin:whole]
 
 
+class _Patterns:
+    """Spellings, found by the bytes they begin with."""
+
+    def __init__(self, patterns: Iterable[bytes]) -> None:
+        self.all = sorted(patterns, key=lambda each: (-len(each), each))
+        self._by_beginning: dict[bytes, list[bytes]] = {}
+        for each in self.all:
+            self._by_beginning.setdefault(each[:_LEAST], []).append(each)
+
+    def spans(self, data: bytes, at_start: int, at_end: int) -> Iterator[tuple[int, int]]:
+        """Where they stand, and where at the ends a part of one may."""
+        taken: dict[bytes, int] = {}
+        for place in self._places(data):
+            for pattern in self._by_beginning[data[place : place + _LEAST]]:
+                if place >= taken.get(pattern, 0) and data.startswith(pattern, place):
+                    yield place, place + len(pattern)
+                    if len(pattern) > _SHORT:
+                        taken[pattern] = place + len(pattern)
+        for pattern in self.all:
+            if at_end and (begun := _begun(data, pattern, at_end)):
+                yield len(data) - begun, len(data)
+            if at_start and (ended := _ended(data, pattern, at_start)):
+                yield 0, ended
+
+    def _places(self, data: bytes) -> Iterator[int]:
+        beginnings = self._by_beginning
+        if len(beginnings) > _FEW:
+            yield from [each for each in range(len(data) - _LEAST + 1) if data[each : each + _LEAST] in beginnings]
+            return
+        for beginning in beginnings:
+            place = data.find(beginning)
+            while place >= 0:
+                yield place
+                place = data.find(beginning, place + 1)
+
+
 @dataclass(frozen=True, slots=True)
 class Masks:
-    """What to blot out: `patterns`, longest first.  With `all` everything is, for nobody knows what the secrets are."""
+    """What to blot out: `patterns`, longest first.  With `all` everything is, for nobody knows what the secrets are.
+
+    `longest` is how many bytes the longest value has.
+    """
 
     patterns: tuple[bytes, ...] = ()
     all: bool = False
+    longest: int = 0
+    _printed: _Patterns = field(init=False, repr=False, compare=False)
+    _unbroken: _Patterns = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        squeezed = {without_breaks(each) for each in self.patterns}
+        object.__setattr__(self, "_printed", _Patterns(self.patterns))
+        object.__setattr__(self, "_unbroken", _Patterns(each for each in squeezed if len(each) >= _LEAST))
 
     @classmethod
     def of(cls, values: Iterable[bytes]) -> "Masks":
+        values = list(values)
         found = {each for value in values for each in spellings(value)}
-        return cls(tuple(sorted(found, key=lambda each: (-len(each), each))))
+        patterns = tuple(sorted(found, key=lambda each: (-len(each), each)))
+        return cls(patterns, longest=max(map(len, values), default=0))
 
     def __bool__(self) -> bool:
         return self.all or bool(self.patterns)
@@ -96,7 +152,10 @@ class Masks:
     @property
     def reach(self) -> int:
         """How many bytes before a piece of output decide what in it is masked."""
-        return len(self.patterns[0]) - 1 if self.patterns else 0
+        if not self.patterns:
+            return 0
+        longest = len(self.patterns[0])
+        return max(longest + longest // _WRAPPED, _ESCAPED * self.longest) + _SLACK
 
     def piece(self, before: bytes, piece: bytes, *, known: bool) -> bytes:
         """A piece of a stream, masked; as long as it was.
@@ -122,19 +181,16 @@ class Masks:
         masked: bytearray | None = None
         for begin, end in self._spans(data, at_start, at_end):
             masked = bytearray(data) if masked is None else masked
-            masked[begin:end] = MASK * (end - begin)
+            masked[begin:end] = _kept_lines(data[begin:end])
         return data if masked is None else bytes(masked)
 
     def _spans(self, data: bytes, at_start: int, at_end: int) -> Iterator[tuple[int, int]]:
-        for pattern in self.patterns:
-            place = data.find(pattern)
-            while place >= 0:
-                yield place, place + len(pattern)
-                place = data.find(pattern, place + (1 if len(pattern) <= _SHORT else len(pattern)))
-            if at_end and (begun := _begun(data, pattern, at_end)):
-                yield len(data) - begun, len(data)
-            if at_start and (ended := _ended(data, pattern, at_start)):
-                yield 0, ended
+        yield from self._printed.spans(data, at_start, at_end)
+        for read, patterns in ((unbroken, self._unbroken), (unescaped, self._printed), (undumped, self._unbroken)):
+            reading = read(data)
+            if reading is not None:
+                for begin, end in patterns.spans(reading.text, at_start, at_end):
+                    yield reading.printed(begin, end)
 
 
 def masked_outcome(masks: Masks, outcome: Outcome) -> Outcome:
@@ -187,3 +243,8 @@ def _ended(data: bytes, pattern: bytes, least: int) -> int:
 
 def _blotted(data: bytes) -> bytes:
     return b"\n".join(MASK * len(each) for each in data.split(b"\n"))
+
+
+def _kept_lines(data: bytes) -> bytes:
+    """Masked, with the line ends as they were."""
+    return data.translate(_TO_MASK)

@@ -1,8 +1,11 @@
 """Secrets in what programs print, however it comes in pieces."""
 
 import base64
+import binascii
 import json
 import shlex
+import textwrap
+import time
 import urllib.parse
 
 import pytest
@@ -86,3 +89,68 @@ def test_where_nobody_knows_the_secrets_everything_is_masked() -> None:
 def test_output_that_is_like_a_long_secret_takes_no_long_time() -> None:
     masks = Masks.of([b"a" * 65_536])
     assert masks.piece(b"", b"a" * 262_144, known=True) == b"*" * 262_144
+
+
+def dumped(content: bytes, line: str, group: int, letters: str = "") -> bytes:
+    """A hex dump: `line` has the offset, and what stands before the column of letters."""
+    told = []
+    for place in range(0, len(content), 16):
+        part = content[place : place + 16]
+        shown = "".join(chr(each) if 32 <= each < 127 else "." for each in part)
+        told.append(line.format(place, part.hex(" ", -group)) + letters.format(shown))
+    return "\n".join(told).encode()
+
+
+LONG = bytes(range(33, 127)) * 3 + b"'quoted' and <b>&amp;</b> \xc3\xa4\xf0\x9f\x94\x91 end"
+
+
+def wrapped(text: bytes, columns: int, end: str = "\n") -> bytes:
+    return end.join(textwrap.wrap(text.decode(), columns)).encode()
+
+
+@pytest.mark.parametrize(
+    "printed",
+    [
+        wrapped(base64.b64encode(LONG), 76),
+        wrapped(base64.b64encode(b"before " + LONG + b" after"), 64),
+        wrapped(base64.b64encode(LONG), 60, "\r\n  "),
+        wrapped(binascii.hexlify(LONG), 60),
+        LONG.hex(" ").encode(),
+        LONG.hex(":").replace(":", " \n").encode(),
+        dumped(LONG, "{:07o} {}", 1),
+        dumped(LONG, "{:08x}: {}  ", 2, "{}"),
+        dumped(LONG, "{:08x}  {}  ", 1, "|{}|"),
+        dumped(b"in front " + LONG + b" behind", "{:08x}  {}  ", 1, "|{}|"),
+        json.dumps(LONG.decode()).replace("&", "\\u0026").replace("<", "\\u003C").encode(),
+        json.dumps(LONG.decode()).replace("/", "\\/").encode(),
+        LONG.decode().encode("utf-16-be").hex("\\", 2).replace("\\", "\\u").join(["\\u", ""]).encode(),
+        repr(LONG).encode(),
+    ],
+    ids=range(14),
+)
+@pytest.mark.parametrize("size", [61, 1_000, 100_000])
+def test_wrapped_spaced_and_escaped_spellings_are_masked_over_pieces_too(printed: bytes, size: int) -> None:
+    masks = Masks.of([LONG])
+    masked = b""
+    printed = b"before:\n" + printed + b"\nafter it"
+    for place in range(0, len(printed), size):
+        masked += masks.piece(printed[max(0, place - masks.reach) : place], printed[place : place + size], known=True)
+    assert len(masked) == len(printed)
+    assert masked.startswith(b"before:\n")
+    assert masked.endswith(b"\nafter it")
+    shown = masked[8:-9]
+    assert shown.count(b"*") > len(shown) * 0.7, shown.decode()
+    assert masked.count(b"\n") == printed.count(b"\n"), "lines stay lines"
+
+
+def test_output_is_masked_fast_however_many_long_secrets_there_are() -> None:
+    values = [
+        b"-----BEGIN KEY-----\n" + wrapped(base64.b64encode(bytes([each]) * 16 + bytes(range(256)) * 12), 64)
+        for each in range(10)
+    ]
+    masks = Masks.of(values)
+    chunk = (values[3] + b"\n" + b"nothing \\u0020 of it\n" * 1_000) * 12
+    before = time.perf_counter()
+    masked = masks.piece(chunk[: masks.reach], chunk[: 256 * 1024], known=True)
+    assert time.perf_counter() - before < 5, "about half a second"
+    assert values[3][30:90] not in masked

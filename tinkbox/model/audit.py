@@ -155,6 +155,15 @@ class Standing(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Broken:
+    """That lines were not as they should be: the number of the line that tells it, when that was found, and what."""
+
+    number: int
+    at: datetime
+    why: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Listing:
     """Which lines a list has: all conditions hold.  Empty and None: any.
 
@@ -187,6 +196,10 @@ def line_of(act: Act, number: int, at: datetime, previous: str) -> Line:
     """The line that tells an act, behind one with the digest `previous`."""
     text = canonical({**act.document(), "number": number, "at": at.isoformat(), "previous": previous})
     return Line(number, text, line_digest(text))
+
+
+def missing_lines(first: int, last: int) -> str:
+    return f"line {first} is missing" if first == last else f"lines {first} to {last} are missing"
 
 
 def line_digest(text: str) -> str:
@@ -276,9 +289,7 @@ class Chain:
                 # What is still there of the part that goes may be gone when it is looked for.
                 self._digests.setdefault(through, "")
         if told.get("what") == EXAMINED:
-            return self._refuse(
-                line.number, f"line {line.number} tells that at a start of the appliance {told.get('why')}"
-            )
+            return self._refuse(line.number, f"line {line.number} tells what the appliance found: {told.get('why')}")
         return None
 
     def verdict(self, head: Head | None = None) -> Verdict:

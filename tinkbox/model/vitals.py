@@ -10,6 +10,7 @@ from enum import StrEnum
 from ipaddress import IPv4Address
 from typing import Final
 
+from tinkbox.model.audit import Broken
 from tinkbox.model.engine_trouble import EngineTrouble
 from tinkbox.model.hardware import MacAddress
 from tinkbox.model.host_vitals import HostVitals
@@ -279,6 +280,7 @@ class Vitals:
     `mirrors` are those of registries of which nothing comes.  `unclean_end` is how the appliance before this one ended, None where it was told to.
     `file_size_limit` is how many bytes a file of the process may have, None for any number, and `descriptors` are those of the process.
     `certificates` are sentences about those that the doors show, and `refused_handshakes` hosts that do not take them.
+    `audit_broken` is when lines of the audit were found to be missing or replaced last.
     `unexamined` says what was not looked at, each with its reason.
     """
 
@@ -306,6 +308,7 @@ class Vitals:
     descriptors: Descriptors | None = None
     certificates: tuple[str, ...] = ()
     refused_handshakes: tuple[RefusedHandshake, ...] = ()
+    audit_broken: Broken | None = None
     operator_socket: str = ""
     engine: EngineTrouble | None = None
     mirrors: tuple[MirrorTrouble, ...] = ()

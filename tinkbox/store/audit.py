@@ -1,11 +1,14 @@
 """The lines of the audit, which are added at its end, and deleted from its beginning for their age alone (`model.audit`)."""
 
+import re
 import sqlite3
 from dataclasses import replace
 from datetime import datetime
+from functools import cache
+from importlib import resources
 from typing import Any
 
-from tinkbox.model.audit import NONE_BEFORE, Act, Head, Kind, Line, Listing, in_lines, line_of
+from tinkbox.model.audit import EXAMINED, NONE_BEFORE, Act, Head, Kind, Line, Listing, in_lines, line_of, missing_lines
 
 
 class AuditTable:
@@ -14,9 +17,15 @@ class AuditTable:
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._sql = connection
 
-    def add(self, act: Act, at: datetime) -> int:
-        """Append an act at the end, in as many lines as it takes; returns the number of the first."""
+    def add(self, act: Act, at: datetime, known: Head) -> int:
+        """Append an act at the end, in as many lines as it takes; returns the number of the first.
+
+        They follow the last line there is, or the `known` one where that is not there any more (`missing`): then neither its
+        number nor its digest is used again.
+        """
         head = self.head()
+        if self.missing(head, known):
+            head = Head(max(head.number, known.number), known.digest)
         first = head.number + 1
         for each in in_lines(act) if act.kind is not Kind.CUT else [act]:
             line = line_of(each, head.number + 1, at, head.digest)
@@ -25,6 +34,49 @@ class AuditTable:
             )
             head = Head(line.number, line.digest)
         return first
+
+    def missing(self, head: Head, known: Head) -> str:
+        """What became of a line that was there once, where another program deleted or replaced it; empty: it is as it was.
+
+        `head` is the last line there is.  Once a line follows the known one, that has been told.
+        """
+        if not known.number or self.digest(known.number) == known.digest:
+            return ""
+        followed = self._sql.execute(
+            "SELECT 1 FROM audit WHERE number > ? AND json_extract(line, '$.previous') = ? LIMIT 1",
+            (known.number, known.digest),
+        ).fetchone()
+        if followed:
+            return ""
+        if head.number < known.number:
+            return missing_lines(head.number + 1, known.number)
+        return f"line {known.number} is missing or another one than was written"
+
+    def found_broken(self) -> Line | None:
+        """The newest line that tells that lines were not as they should be, None: there is none."""
+        row = self._sql.execute(
+            "SELECT number, line, digest FROM audit WHERE who = 'tinkbox' AND object = 'audit' "
+            "AND json_extract(line, '$.what') = ? ORDER BY number DESC LIMIT 1",
+            (EXAMINED,),
+        ).fetchone()
+        return _line(row) if row else None
+
+    def mend_triggers(self) -> list[str]:
+        """Make the triggers anew that are missing or not ours; returns their names."""
+        found = {
+            str(row["name"]): str(row["sql"])
+            for row in self._sql.execute(
+                "SELECT name, sql FROM sqlite_master WHERE type = 'trigger' AND tbl_name = 'audit'"
+            )
+        }
+        wanted = _triggers()
+        wrong = sorted(each for each in found.keys() | wanted.keys() if found.get(each) != wanted.get(each))
+        for each in wrong:
+            quoted = each.replace('"', '""')
+            self._sql.execute(f'DROP TRIGGER IF EXISTS "{quoted}"')
+            if each in wanted:
+                self._sql.execute(wanted[each])
+        return wrong
 
     def head(self) -> Head:
         """The last line."""
@@ -119,6 +171,15 @@ class AuditTable:
             "INSERT INTO audit_delivery (place, number) VALUES (?1, ?2) ON CONFLICT (place) DO UPDATE SET number = ?2",
             (place, number),
         )
+
+
+@cache
+def _triggers() -> dict[str, str]:
+    """Name and text of each trigger of the table, as SQLite keeps them."""
+    script = resources.files("tinkbox.store").joinpath("migrations", "0047_audit_triggers.sql").read_text()
+    return {
+        each[2]: each[1] for each in re.finditer(r"^(CREATE TRIGGER (\w+) .*?^END);", script, re.MULTILINE | re.DOTALL)
+    }
 
 
 def _line(row: sqlite3.Row) -> Line:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, Final, NoReturn
 
+from tinkbox.model.audit import Broken
 from tinkbox.model.engine_trouble import EngineTrouble
 from tinkbox.model.errors import Refusal
 from tinkbox.model.host_vitals import HostVitals
@@ -51,6 +52,10 @@ def _untold_descriptors() -> Descriptors | None:
     return None
 
 
+def _nothing_broken() -> Broken | None:
+    return None
+
+
 def _unknown_host() -> HostVitals | None:
     return None
 
@@ -67,7 +72,7 @@ class Sources:
     `unclear` why some of these cannot be known, empty where they can, `tagged` the questions that come in for a VLAN,
     `arp_questions` those for our addresses.
     `damage` is what the store heard of a damaged file while it was used, empty for nothing.  `operator_socket` is why the operator
-    door's unix socket is gone, empty where it is there, `inodes` those of the data folder's file system, None where it counts none, and `data_mount` where that file system is mounted.  `file_size_limit`, `descriptors`, `certificates` and `refused_handshakes` are as in `Vitals`.  `mirrors` are
+    door's unix socket is gone, empty where it is there, `inodes` those of the data folder's file system, None where it counts none, and `data_mount` where that file system is mounted.  `file_size_limit`, `descriptors`, `certificates`, `refused_handshakes` and `audit_broken` are as in `Vitals`.  `mirrors` are
     those of registries of which nothing comes.  `unclean_end` is how the appliance before this one ended, None where it was told to.  `host` is this host beside our parts.
     """
 
@@ -93,6 +98,7 @@ class Sources:
     descriptors: Callable[[], Descriptors | None] = _untold_descriptors
     certificates: Callable[[], Sequence[str]] = tuple
     refused_handshakes: Callable[[], Sequence[RefusedHandshake]] = tuple
+    audit_broken: Callable[[], Broken | None] = _nothing_broken
     host: Callable[[], HostVitals | None] = _unknown_host
 
 
@@ -198,6 +204,7 @@ class Gatherer:
             descriptors=self._sources.descriptors(),
             certificates=tuple(self._sources.certificates()),
             refused_handshakes=tuple(self._sources.refused_handshakes()),
+            audit_broken=self._sources.audit_broken(),
             operator_socket=self._sources.operator_socket(),
             host=host,
             unexamined={part: why for part, why in parts.items() if why} | {**(host.unexamined if host else {})},

@@ -86,12 +86,13 @@ def test_lines_outlive_a_kill_and_those_that_are_taken_away_at_the_end_are_misse
     with opened(configuration) as database:
         database.execute("DELETE FROM audit WHERE number > 4")
     with serving(configuration):
-        noted = lines(configuration)[-1]
-        assert (noted["kind"], noted["why"]) == ("own", "lines 5 to 6 are missing")
+        noted, protected = lines(configuration)[-2:]
+        assert (noted["number"], noted["kind"], noted["why"]) == (7, "own", "lines 5 to 6 are missing")
+        assert protected["what"] == "audit protected again"
         examined = tinkbox(configuration, "audit", "verify")
         assert examined.status == 1
-        assert "line 5 tells that at a start of the appliance lines 5 to 6 are missing" in examined.err
-        assert tinkbox(configuration, "audit", "verify", "--after", "5").status == 0
+        assert "lines 5 to 6 are missing or in another place: line 7 follows line 4" in examined.err
+        assert tinkbox(configuration, "audit", "verify", "--after", "7").status == 0
     errors = (configuration.data.parent / "stderr").read_text()
     assert "the audit is not as it was: lines 5 to 6 are missing" in errors
 

@@ -16,13 +16,14 @@ from tinkbox.engine.audit.head import HeadFile
 from tinkbox.engine.audit.refused_attempts import WINDOW, RefusedAttempts
 from tinkbox.engine.clock_trust import ClockTrust
 from tinkbox.engine.wakeups import Wakeups
-from tinkbox.model.audit import EXAMINED, Act, Chain, Changed, Kind, Line, Listing, Standing, Verdict
+from tinkbox.model.audit import EXAMINED, Act, Broken, Chain, Changed, Head, Kind, Line, Listing, Standing, Verdict, missing_lines
 from tinkbox.model.errors import Unavailable
 from tinkbox.store.database import Store, Tables
 
 AUDIT: Final = "audit"  # the wakeup for new lines
 _REFUSED: Final = "audit:refused"
 APPLIANCE: Final = "tinkbox"
+PROTECTED: Final = "audit protected again"
 # Lines that wait in memory for a disk that takes none.
 MOST_KEPT: Final = 1_000
 # In seconds: how often it is tried to write them, and how often old lines are looked for.
@@ -58,6 +59,9 @@ class Audit:
         self._head = head
         self._kept = kept
         self._clock_trust = clock_trust
+        # The last line that was committed, as far as is known: what is deleted by another program is not forgotten with it.
+        self._known = Head()
+        self.broken: Broken | None = None
         self._refused = RefusedAttempts()
         self._under_way = set[int]()
         self._unwritten: deque[tuple[Act, datetime]] = deque()
@@ -72,14 +76,27 @@ class Audit:
 
     async def load(self) -> list[str]:
         """Examine the head against the lines; returns what is wrong, which is a line of its own from then on.  Raises Unavailable."""
-        if self._head is None:
-            return []
-        problem = await self._wrong_head(self._head)
+        mended = await self._store.write(lambda tables: tables.audit.mend_triggers())
+        problem = await self._wrong_head(self._head) if self._head is not None else ""
+        told = list[str]()
         if problem:
-            await self._write([Act(kind=Kind.OWN, who=APPLIANCE, what=EXAMINED, object="audit", why=problem)])
+            await self._write([_examined(problem)])
             _log.error("the audit is not as it was: %s", problem, extra={"action": "audit.damaged"})
+            told.append(f"the audit is not as it was: {problem}. `tinkbox audit verify` says more")
+        if mended:
+            why = f"triggers that keep its lines from being changed were missing or others: {', '.join(mended)}"
+            await self._write([Act(kind=Kind.OWN, who=APPLIANCE, what=PROTECTED, object="audit", why=why)])
+            _log.error("another program changed the audit: %s", why, extra={"action": "audit.damaged"})
+            told.append(
+                f"another program changed the audit: {why}. They are made again; `tinkbox audit verify` examines the lines"
+            )
+        found = await self._store.read_long(lambda tables: tables.audit.found_broken())
+        if found is not None:
+            line = found.document()
+            at = datetime.fromisoformat(str(line["at"]))
+            self.broken = Broken(number=found.number, at=at, why=str(line.get("why", "")))
         await self._keep_head()
-        return [f"the audit is not as it was: {problem}. `tinkbox audit verify` says more"] if problem else []
+        return told
 
     async def begin(self, act: Act, *, frees_room: bool = False) -> int:
         """Record that something is about to be done; returns the number for `end`.
@@ -124,7 +141,7 @@ class Audit:
         """Record what the appliance does by its configuration, within the transaction that does it; `told` follows it."""
         for each in which:
             act = Act(kind=Kind.OWN, who=APPLIANCE, what=what, object=each, why=why, changed=changed)
-            tables.audit.add(act, self._clock())
+            self._add(tables, act, self._clock())
 
     def told(self) -> None:
         """Have those who follow look."""
@@ -157,7 +174,7 @@ class Audit:
                 raise
         while self._unwritten:
             waiting = list(self._unwritten)
-            await self._store.write(lambda tables: [tables.audit.add(act, at) for act, at in waiting])  # noqa: B023  awaited here
+            self._learn(await self._store.write(lambda tables: self._add_all(tables, waiting)[1]))  # noqa: B023  awaited here
             for _ in waiting:
                 self._unwritten.popleft()
             self._wakeups.wake(AUDIT)
@@ -204,7 +221,7 @@ class Audit:
         number = after
         while lines := await self._store.read_long(lambda tables: tables.audit.after(number, AT_ONCE)):  # noqa: B023
             number = lines[-1].number
-            await asyncio.to_thread(_add_all, chain, lines)
+            await asyncio.to_thread(_examine_all, chain, lines)
         verdict = chain.verdict(head)
         if verdict.problem or self._head is None or (head is not None and not wrong):
             return verdict
@@ -218,9 +235,33 @@ class Audit:
     async def _write(self, acts: Sequence[Act]) -> int:
         """Returns the number of the first line."""
         at = self._clock()
-        numbers = await self._store.write(lambda tables: [tables.audit.add(act, at) for act in acts])
+        numbers, head = await self._store.write(lambda tables: self._add_all(tables, [(each, at) for each in acts]))
+        self._learn(head)
         self._wakeups.wake(AUDIT)
         return numbers[0]
+
+    def _add_all(self, tables: Tables, acts: Sequence[tuple[Act, datetime]]) -> tuple[list[int], Head]:
+        return [self._add(tables, act, at) for act, at in acts], tables.audit.head()
+
+    def _add(self, tables: Tables, act: Act, at: datetime) -> int:
+        """Add it within a transaction, behind a line that tells it where the last line that is known is not there any more."""
+        if act.what != EXAMINED:
+            self._tell_missing(tables, at)
+        return tables.audit.add(act, at, self._known)
+
+    def _tell_missing(self, tables: Tables, at: datetime) -> Head:
+        """Add the line that tells that the last line that is known is not there any more, where it is so; returns the last line."""
+        known = self._known
+        if why := tables.audit.missing(tables.audit.head(), known):
+            why = f"{why}: another program changed the database while tinkbox ran"
+            number = tables.audit.add(_examined(why), at, known)
+            self.broken = Broken(number=number, at=at, why=why)
+            _log.error("the audit is not as it was: %s", why, extra={"action": "audit.damaged"})
+        return tables.audit.head()
+
+    def _learn(self, head: Head) -> None:
+        if head.number > self._known.number:
+            self._known = head
 
     def _keep(self, act: Act) -> None:
         if len(self._unwritten) >= MOST_KEPT:
@@ -250,7 +291,14 @@ class Audit:
         if self._head is None:
             return
         try:
-            head = await self._store.look(lambda tables: tables.audit.head())
+            known = self._known
+            head, missing = await self._store.look(
+                lambda tables: (head := tables.audit.head(), tables.audit.missing(head, known))
+            )
+            if missing:
+                head = await self._store.write(lambda tables: self._tell_missing(tables, self._clock()))
+                self._wakeups.wake(AUDIT)
+            self._learn(head)
             await asyncio.to_thread(self._head.write, head)
         except (OSError, Unavailable) as error:
             _log.warning("the head of the audit is not written: %s", error, extra={"action": "audit.head"})
@@ -264,8 +312,10 @@ class Audit:
         )
         if head is None:
             return f"{file.path} is missing" if last.number else ""
+        # What follows does not take the numbers of lines that are missing.
+        self._learn(head)
         if head.number > last.number:
-            return f"lines {last.number + 1} to {head.number} are missing"
+            return missing_lines(last.number + 1, head.number)
         if head.number and digest and digest != head.digest:
             return f"line {head.number} is another one than the head names"
         return ""
@@ -291,9 +341,22 @@ class Audit:
         deleted = await self._cut()  # what an appliance left that ended in the middle of it
         if self._kept is not None and (self._clock_trust is None or await self._clock_trust.may_delete()):
             before = self._clock() - self._kept
-            await self._store.write(lambda tables: _announce_cut(tables, before, self._clock()))
+            await self._store.write(lambda tables: self._announce_cut(tables, before, self._clock()))
             deleted += await self._cut()
         return deleted
+
+    def _announce_cut(self, tables: Tables, before: datetime, now: datetime) -> None:
+        """Add the line that says that all older ones go, where those of more than a day are to."""
+        if tables.audit.old(before - CUT_AT_LEAST) is None:
+            return
+        through = tables.audit.old(before)
+        assert through is not None
+        why = f"older than retention.audit: before {before.isoformat(timespec='seconds')}"
+        cut = Act(
+            kind=Kind.CUT, who=APPLIANCE, what="audit cut", object="audit", why=why,
+            through=through.number, through_digest=through.digest,
+        )  # fmt: skip
+        self._add(tables, cut, now)
 
     async def _cut(self) -> int:
         deleted = 0
@@ -303,20 +366,10 @@ class Audit:
         return deleted
 
 
-def _announce_cut(tables: Tables, before: datetime, now: datetime) -> None:
-    """Add the line that says that all older ones go, where those of more than a day are to."""
-    if tables.audit.old(before - CUT_AT_LEAST) is None:
-        return
-    through = tables.audit.old(before)
-    assert through is not None
-    why = f"older than retention.audit: before {before.isoformat(timespec='seconds')}"
-    cut = Act(
-        kind=Kind.CUT, who=APPLIANCE, what="audit cut", object="audit", why=why,
-        through=through.number, through_digest=through.digest,
-    )  # fmt: skip
-    tables.audit.add(cut, now)
+def _examined(why: str) -> Act:
+    return Act(kind=Kind.OWN, who=APPLIANCE, what=EXAMINED, object="audit", why=why)
 
 
-def _add_all(chain: Chain, lines: Sequence[Line]) -> None:
+def _examine_all(chain: Chain, lines: Sequence[Line]) -> None:
     for each in lines:
         chain.add(each)

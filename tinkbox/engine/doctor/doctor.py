@@ -11,6 +11,7 @@ from tinkbox.engine.doctor.case import BOOTING, Case, Duty, Fault, Finding, in_t
 from tinkbox.engine.doctor.rules.appliance import (
     address_missing,
     arp_silent,
+    audit_broken,
     clock_behind,
     clock_jumped,
     clock_off,
@@ -203,6 +204,7 @@ RULES: Sequence[Rule] = (
     Rule("OutputNotKept", "an action of which nothing can be kept", output_not_kept, of_work=True),
     Rule("DiskNearlyFull", "a disk without room for what is kept", disk_nearly_full),
     Rule("DeletedEarly", "history that was deleted for lack of room", deleted_early),
+    Rule("AuditBroken", "an audit of which another program changed lines", audit_broken),
     Rule("OperatorSocketGone", "a data folder whose operator.sock is gone and stays so", operator_socket_gone),
     Rule("RegistryUnusable", "folders of the registry that cannot be used", registry_unusable),
     Rule("ImageDamaged", "images whose files are damaged", image_damaged),

@@ -2,6 +2,8 @@
 
 import asyncio
 import os
+import sqlite3
+from contextlib import closing
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -102,6 +104,116 @@ async def test_database_that_was_put_back_is_noticed_by_the_head(box: Appliance,
     (told,) = await audit.load()
     assert "audit.head is missing" in told
     assert (await audit.verify()).wrong == 2, "and stays noticed"
+
+
+def deleted(database: Path, condition: str) -> None:
+    """Delete lines as another program can."""
+    with closing(sqlite3.connect(database)) as connection:
+        connection.execute("DROP TRIGGER audit_is_not_deleted")
+        connection.execute(f"DELETE FROM audit WHERE {condition}")
+        connection.commit()
+
+
+async def test_lines_that_are_deleted_at_the_end_meanwhile_are_told_by_the_next_one(
+    box: Appliance, tmp_path: Path
+) -> None:
+    audit = audit_in(box, tmp_path)
+    await audit.load()
+    for _ in range(4):
+        await audit.end(ACT, await audit.begin(ACT))
+    await audit.save()
+    deleted(tmp_path / "tinkbox.sqlite", "number > 6")
+    asked = await audit.begin(ACT)
+    await audit.save()
+    assert asked == 10
+    found = await lines(audit)
+    assert [each["number"] for each in found] == [*range(1, 7), 9, 10]
+    assert (found[-2]["kind"], found[-2]["what"]) == ("own", "audit examined")
+    assert str(found[-2]["why"]).startswith("lines 7 to 8 are missing: another program")
+    assert audit.broken is not None
+    assert (audit.broken.number, audit.broken.at) == (9, box.clock())
+    head, _ = HeadFile(tmp_path).read()
+    assert head is not None
+    assert head.number == 10, "it never goes back"
+    for examined in (audit, audit_in(box, tmp_path)):
+        verdict = await examined.verify()
+        assert (verdict.wrong, verdict.problem) == (
+            7,
+            "lines 7 to 8 are missing or in another place: line 9 follows line 6",
+        )
+    later = audit_in(box, tmp_path)
+    assert "audit_is_not_deleted" in (await later.load())[0]
+    assert later.broken == audit.broken, "a restart does not forget it"
+
+
+async def test_lines_that_are_deleted_while_nothing_is_done_are_told_all_the_same(
+    box: Appliance, tmp_path: Path
+) -> None:
+    audit = audit_in(box, tmp_path)
+    await audit.load()
+    await audit.end(ACT, await audit.begin(ACT))
+    deleted(tmp_path / "tinkbox.sqlite", "TRUE")
+    await audit.save()
+    assert [(each["number"], each["what"]) for each in await lines(audit)] == [(3, "audit examined")]
+    await audit.save()
+    await audit.begin(ACT)
+    assert [each["number"] for each in await lines(audit)] == [3, 4], "once"
+    assert (await audit.verify()).wrong == 3
+
+
+async def test_line_that_is_replaced_at_the_end_is_told_by_the_next_one(box: Appliance, tmp_path: Path) -> None:
+    audit = audit_in(box, tmp_path)
+    await audit.load()
+    await audit.end(ACT, await audit.begin(ACT))
+    deleted(tmp_path / "tinkbox.sqlite", "number = 2")
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    forger = audit_in(box, elsewhere)
+    await forger.begin(replace(ACT, who="bert"))
+    await forger.begin(replace(ACT, who="bert"))
+    await audit.begin(ACT)
+    told = (await lines(audit))[-2]
+    assert told["why"] == (
+        "line 2 is missing or another one than was written: another program changed the database while tinkbox ran"
+    )
+    assert (await audit.verify()).problem
+
+
+async def test_numbers_of_lines_that_are_missing_at_the_start_are_not_used_again(
+    box: Appliance, tmp_path: Path
+) -> None:
+    audit = audit_in(box, tmp_path)
+    await audit.load()
+    for _ in range(3):
+        await audit.begin(ACT)
+    await audit.save()
+    deleted(tmp_path / "tinkbox.sqlite", "number > 1")
+    later = audit_in(box, tmp_path)
+    assert any("lines 2 to 3 are missing" in each for each in await later.load())
+    assert [each["number"] for each in await lines(later)] == [1, 4, 5]
+    assert (await later.verify()).wrong == 2
+
+
+async def test_triggers_that_are_missing_or_foreign_are_made_again_at_the_start(box: Appliance, tmp_path: Path) -> None:
+    audit = audit_in(box, tmp_path)
+    assert await audit.load() == []
+    await audit.begin(ACT)
+    with closing(sqlite3.connect(tmp_path / "tinkbox.sqlite")) as connection:
+        connection.execute("DROP TRIGGER audit_is_not_changed")
+        connection.execute(
+            "CREATE TRIGGER a_hole AFTER INSERT ON audit BEGIN DELETE FROM audit WHERE number = new.number; END"
+        )
+        connection.commit()
+    (told,) = await audit_in(box, tmp_path).load()
+    assert "were missing or others: a_hole, audit_is_not_changed" in told
+    assert (await lines(audit))[-1]["what"] == "audit protected again"
+    with (
+        closing(sqlite3.connect(tmp_path / "tinkbox.sqlite")) as connection,
+        pytest.raises(sqlite3.DatabaseError, match="never changed"),
+    ):
+        connection.execute("UPDATE audit SET line = '{}'")
+    assert await audit_in(box, tmp_path).load() == []
+    assert (await audit.verify()).problem == ""
 
 
 async def test_line_of_the_heads_number_that_is_another_one_is_noticed(box: Appliance, tmp_path: Path) -> None:

@@ -23,6 +23,7 @@ _LITTLE_SHARE: Final = 20
 _DESCRIPTION: Final = "osie.json"
 _KERNEL_AND_RAMDISK: Final = frozenset({"vmlinuz", "initramfs"})
 _FAR_OFF: Final = timedelta(minutes=5)
+_AUDIT_TOLD_FOR: Final = timedelta(days=7)
 
 
 def _attachments(case: Case) -> tuple[Attachment, ...]:
@@ -442,6 +443,19 @@ def database_damaged(case: Case) -> Iterator[Finding]:
             evidence=(f"{moment(case.now)} SQLite found: {why}",),
             remedy="`systemctl stop tinkbox`, copy the data folder, then put a backup of the data folder in its place, or rescue what can be "
             "read: `sqlite3 tinkbox.sqlite .recover | sqlite3 rescued.sqlite`. Look at the disk as well: `dmesg | grep -i error`.",
+        )
+
+
+def audit_broken(case: Case) -> Iterator[Finding]:
+    """Lines of the audit that another program deleted or replaced."""
+    broken = case.vitals.audit_broken if case.vitals else None
+    if broken is not None and case.now - broken.at < _AUDIT_TOLD_FOR:
+        yield Finding(
+            gravity=Gravity.FAULT,
+            cause="The audit is not as it was written: another program deleted or replaced lines, or an older database was put in its place.",
+            evidence=(f"{moment(broken.at)} line {broken.number} of the audit: {broken.why}",),
+            remedy="`tinkbox audit verify` names the first line that is wrong. Find out who can write to the data folder, and compare with what was sent "
+            f"elsewhere. `tinkbox audit verify --after {broken.number}` examines what came since. If you put an older database there yourself, nothing more is to be done.",
         )
 
 

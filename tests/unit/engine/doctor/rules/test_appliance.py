@@ -9,6 +9,8 @@ import pytest
 from tests.unit.engine.boot_story import BEGIN, appliance
 from tinkbox.engine.doctor.case import Case, KnownHost
 from tinkbox.engine.doctor.doctor import diagnose, faults
+from tinkbox.engine.doctor.rules.appliance import audit_broken
+from tinkbox.model.audit import Broken
 from tinkbox.model.diagnosis import Diagnosis, Gravity
 from tinkbox.model.engine_trouble import EngineFault, EngineTrouble
 from tinkbox.model.hardware import MacAddress
@@ -264,3 +266,15 @@ def test_an_operators_socket_that_stays_gone_is_told_with_why() -> None:
     assert (told.rule, told.gravity) == ("OperatorSocketGone", Gravity.SUSPECT)
     assert told.evidence[0].endswith("cannot listen on /data/operator.sock: Is a directory: move it away")
     assert "TINKBOX_SERVER" in told.remedy
+
+
+def test_broken_audit_is_told_for_a_week() -> None:
+    at = appliance().now - timedelta(days=6)
+    told = Vitals(at=BEGIN, audit_broken=Broken(number=9, at=at, why="lines 7 to 8 are missing"))
+    (found,) = audit_broken(appliance(vitals=told))
+    assert found.gravity is Gravity.FAULT
+    assert "line 9 of the audit: lines 7 to 8 are missing" in found.evidence[0]
+    assert "`tinkbox audit verify --after 9`" in found.remedy
+    older = replace(told, audit_broken=Broken(number=9, at=at - timedelta(days=2), why=""))
+    assert not list(audit_broken(appliance(vitals=older)))
+    assert not list(audit_broken(appliance()))

@@ -23,6 +23,7 @@ from tinkbox.model.errors import Denied, Forbidden
 TICKETED = "/v1/shells/{id}/attach"
 TICKET: Final = "ticket"
 NOTHING: Final = "nothing"
+ANY: Final = f"any of {', '.join(Right)}"
 _NEEDED: Final = "needed"
 _KEEPS: Final = "keeps_to_scope"
 # Raises for what is outside of the scope of who asks, before the route is asked.
@@ -131,6 +132,11 @@ def needing(right: Right, *routes: web.RouteDef) -> list[web.RouteDef]:
     return [web.RouteDef(each.method, each.path, _guarded(each.handler, right), each.kwargs) for each in routes]
 
 
+def needing_any(*routes: web.RouteDef) -> list[web.RouteDef]:
+    """The same routes for everybody whose token is known here, whatever its rights and scope: each is to tell of no machine."""
+    return [web.RouteDef(each.method, each.path, _for_anybody_known(each.handler), each.kwargs) for each in routes]
+
+
 def keeping_to_scope(check: ScopeCheck, *routes: web.RouteDef) -> list[web.RouteDef]:
     """The same routes, which keep to the scope of who asks: `check` raises for what is outside of it.
 
@@ -187,6 +193,18 @@ def require_for(request: web.Request, *, changes: bool, right: Right = Right.OPE
     if changes or Right.LOOK not in known.rights:
         known.require(right, instead="" if changes else FOR_A_LOOK)
     return known
+
+
+def _for_anybody_known(handler: Any) -> Handler:
+    @wraps(handler)
+    async def guarded(request: web.Request) -> web.StreamResponse:
+        caller(request)
+        await refuse_unknown_names(request)
+        response: web.StreamResponse = await handler(request)
+        return response
+
+    setattr(guarded, _KEEPS, by_itself)
+    return _marked(guarded, _Needed(ANY, tuple(Right)))
 
 
 def _for_whom_it_lets(handler: Any, needed: str = f"a {TICKET}") -> Handler:

@@ -115,7 +115,6 @@ NEEDED = {
     ("GET", "/v1/system-images"): LOOK,
     ("POST", "/v1/images"): PUSH,
     ("DELETE", "/v1/images"): PUSH,
-    ("GET", "/v1/authority"): LOOK,
     ("GET", "/v1/osie"): LOOK,
     ("GET", "/v1/names/{key}"): LOOK,
     ("GET", "/v1/metadata/defaults"): LOOK,
@@ -168,6 +167,9 @@ SCOPED = {
     ("POST", "/v1/workflows/{key}/shells"),
     ("GET", "/v1/shells/{id}/recording"),
 }
+
+# What is for everybody whose token is known, whatever its rights and scope.
+FOR_ANY = {("GET", "/v1/authority")}
 
 # What is for everybody, who has no token yet.
 OPEN = {("GET", "/v1/login"), ("POST", "/v1/login")}
@@ -265,7 +267,7 @@ async def test_a_body_in_another_encoding_than_utf_8_is_refused(door: Door) -> N
 
 
 async def test_every_route_has_its_right(door: Door) -> None:
-    assert {(each.method, each.path) for each in door.routes} == {*NEEDED, *OPEN, ("GET", TICKETED)}
+    assert {(each.method, each.path) for each in door.routes} == {*NEEDED, *FOR_ANY, *OPEN, ("GET", TICKETED)}
 
 
 @pytest.mark.parametrize(("method", "path"), NEEDED)
@@ -306,6 +308,18 @@ async def test_a_token_with_a_scope_is_refused_where_a_route_does_not_keep_to_it
         assert response.status == 403
         told = (await response.json(content_type=None))["detail"]
     assert told.startswith(f"of-rack-r1 has the scope rack=r1, and {method} {path} is about more than")
+
+
+@pytest.mark.parametrize("path", [path for _, path in sorted(FOR_ANY)])
+async def test_what_is_for_every_token_answers_those_of_any_right_and_scope_and_nobody_else(
+    door: Door, path: str
+) -> None:
+    for token in (*(f"{right}-token" for right in Right), "rack-token"):
+        headers = {"Authorization": f"Bearer {token}"}
+        async with aiohttp.ClientSession(headers=headers) as session, session.get(door.url + path) as response:
+            assert response.status == 200, token
+    async with aiohttp.ClientSession() as session, session.get(door.url + path) as response:
+        assert response.status == 401
 
 
 @pytest.mark.parametrize(("method", "path"), REHEARSED)

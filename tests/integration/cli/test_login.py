@@ -140,7 +140,7 @@ def test_changed_authority_is_refused_with_both_fingerprints(box: TlsBox, tmp_pa
             assert failed.status == 3
             told = f"You accepted {before}, and now it shows {impostor.certificates.fingerprint}"
             assert told in failed.err
-            assert f"`tinkbox logout {impostor.url}` forgets the old one" in failed.err
+            assert f"`tinkbox login {impostor.url} --fingerprint SHA256:" in failed.err
         assert impostor.heard == []
         new = run_here("login", impostor.url, "--fingerprint", impostor.certificates.fingerprint, stdin=LINE)
         assert new.status == 0

@@ -126,8 +126,8 @@ def changed_authority(where: str, url: str, kept: str, shown: str) -> str:
     return (
         f"{where} shows another authority than the one that you accepted, so somebody may be between you and the box. "
         f"Nothing was sent. You accepted {kept}, and now it shows {shown}. Type `tinkbox authority` on the box: it prints "
-        f"the right one. If that is what it shows now, `tinkbox logout {url}` forgets the old one, and `tinkbox login {url}` "
-        "keeps the new one"
+        f"the right one. If that is what it shows now, `tinkbox login {url} --fingerprint {shown}` keeps the new one, and your "
+        "token"
     )
 
 

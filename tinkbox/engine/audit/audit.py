@@ -16,7 +16,20 @@ from tinkbox.engine.audit.head import HeadFile
 from tinkbox.engine.audit.refused_attempts import WINDOW, RefusedAttempts
 from tinkbox.engine.clock_trust import ClockTrust
 from tinkbox.engine.wakeups import Wakeups
-from tinkbox.model.audit import EXAMINED, Act, Broken, Chain, Changed, Head, Kind, Line, Listing, Standing, Verdict, missing_lines
+from tinkbox.model.audit import (
+    EXAMINED,
+    Act,
+    Broken,
+    Chain,
+    Changed,
+    Head,
+    Kind,
+    Line,
+    Listing,
+    Standing,
+    Verdict,
+    missing_lines,
+)
 from tinkbox.model.errors import Unavailable
 from tinkbox.store.database import Store, Tables
 

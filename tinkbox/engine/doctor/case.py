@@ -24,7 +24,7 @@ from tinkbox.model.leases import GIVES_ADDRESSES, Claimant, Subnet
 from tinkbox.model.limits import Standing
 from tinkbox.model.notes import Retirement
 from tinkbox.model.sightings import Line, Sighting
-from tinkbox.model.vitals import ArpQuestions, StaticPort, TaggedQuestion, Vitals
+from tinkbox.model.vitals import ArpQuestions, RefusedHandshake, StaticPort, TaggedQuestion, Vitals
 from tinkbox.model.workflow import State
 from tinkbox.wire.polling import ORDERS_SECONDS, SILENT_SECONDS
 
@@ -268,7 +268,7 @@ class Case:
     that machines that nobody knows boot to tell what they are.  `address` is the appliance's on its first network, `own` are those on all of
     them, and `own_macs` those of its interfaces there, each with its interface; it serves since `since` in `mode` (as `dhcp.mode`).  `rivals` are the other DHCP servers that answered just
     now, None when nobody was asked.  `limits` are those that hold somebody back: the machine, or anybody.  One that is `surveyed` is looked at together with the appliance and all others.
-    `claimants` are hosts that answer for many addresses of a pool.  `lost_work` is what the machine did that the store does
+    `refused_handshakes` are of a machine's own host where it is looked at by itself, else of all hosts.  `claimants` are hosts that answer for many addresses of a pool.  `lost_work` is what the machine did that the store does
     not know, until a person decides about it.  `osie_trouble` is why no OSIE can be used although there are files of one,
     or where these are `osie_served` to machines all the same, what is wrong with their description.
     `osie_folder` is where OSIEs are, `osie_gone` has the architectures of those that were there since the start and are not, each with the folder to put back,
@@ -322,6 +322,7 @@ class Case:
     rivals: tuple[Rival, ...] | None = None
     surveyed: bool = False
     limits: tuple[Standing, ...] = ()
+    refused_handshakes: tuple[RefusedHandshake, ...] = ()
     claimants: tuple[Claimant, ...] = ()
     lost_work: LostWork | None = None
     disk: DiskUsage | None = None

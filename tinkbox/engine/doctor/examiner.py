@@ -299,7 +299,7 @@ class Examiner:
         """
         try:
             vitals = await self._vitals()
-            general = replace(self._general(None, vitals, surveyed=False), limits=())
+            general = replace(self._general(None, vitals, surveyed=False), limits=(), refused_handshakes=())
             _, found, work = await self._of_workflow(workflow_id, general, vitals)
         except Refusal:
             raise
@@ -347,7 +347,7 @@ class Examiner:
             return None, why
 
     async def _of_machines_and_workflows(self, general: Case, vitals: Vitals) -> list[Diagnosis]:
-        base = replace(general, rivals=None, limits=())
+        base = replace(general, rivals=None, limits=(), refused_handshakes=())
         works = await self._work.under_way()
         by_mac = {each.machine: each for each in works if each.machine is not None and not each.before}
         asked_in_vain = {each.mac for each in vitals.tagged} | {mac for each in vitals.unheard for mac in each.macs}
@@ -531,7 +531,7 @@ class Examiner:
         """Which machines were looked at, how many workflows, and what was found of both."""
         lost, waited_for = await self._lost(), await self._machines.waited_for()
         # What other servers there are, and who is held back, is said of the appliance, and not again of each machine.
-        base = replace(general, rivals=None, limits=())
+        base = replace(general, rivals=None, limits=(), refused_handshakes=())
         under_way = await self._work.under_way()
         failed = await self._work.failed_since(general.now - RECENT)
         macs = await self._noteworthy(lost, [*waited_for, *failed])
@@ -777,6 +777,7 @@ class Examiner:
             osie_fetched=self._machines.timeline.kernel_fetched if not osie else None,
             surveyed=surveyed,
             limits=limits,
+            refused_handshakes=vitals.refused_handshakes,
             claimants=claimants,
             tagged=vitals.tagged,
             arp_questions=vitals.arp_questions,
@@ -862,6 +863,7 @@ class Examiner:
             inventory_at=await self._inventory_at(hardware_id or mac) if inventory and self._inventory_at else None,
             firmware_traits=self._firmware_traits(mac),
             limits=tuple(held_back(general.limits, lambda holder: holder == mac or self._at(holder) == mac)),
+            refused_handshakes=tuple(each for each in general.refused_handshakes if self._at(each.host) == mac),
         )
         if not hardware_id:
             return replace(case, near=await self._pairing.waited_for(case, waited_for))
@@ -959,6 +961,7 @@ def _shown(rivals: Iterable[Rival], vitals: Vitals) -> Iterator[str]:
         yield from (each.mac for each in vitals.host.taken)
         yield from (each.mac for each in vitals.host.appliances)
         yield from (str(each.address) for each in vitals.host.held)
+    yield from (each.host for each in vitals.refused_handshakes)
     for unheard in vitals.unheard:
         yield from islice(unheard.macs, MOST_NAMED)
 

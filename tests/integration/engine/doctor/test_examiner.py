@@ -33,7 +33,16 @@ from tinkbox.model.journal import Seen as JournalSeen
 from tinkbox.model.leases import Subnet
 from tinkbox.model.limits import EXAMINATIONS, Ledger
 from tinkbox.model.sightings import Sighting
-from tinkbox.model.vitals import PACKET_FILTER, QUESTIONS_BY_MAC, Attachment, TaggedQuestion, Unheard, Vitals
+from tinkbox.model.vitals import (
+    PACKET_FILTER,
+    QUESTIONS_BY_MAC,
+    Attachment,
+    HandshakeTrouble,
+    RefusedHandshake,
+    TaggedQuestion,
+    Unheard,
+    Vitals,
+)
 from tinkbox.wire.messages.journal import History
 from tinkbox.wire.syslog import Message, Severity
 
@@ -66,6 +75,7 @@ class World:
         self.looks_for_lost = 0
         self.unkept: tuple[datetime, str] | None = None
         self.measured = Vitals(at=box.clock())
+        self.at: dict[str, MacAddress] = {}  # whose an address is
         self.neighbours: dict[IPv4Address, bool] = {}
         self.premises = Premises(address=IPv4Address("172.30.0.1"), since=box.clock(), mode="reservation")
 
@@ -123,7 +133,7 @@ class World:
             clock=box.clock,
             turns=self.turns,
             limits=tuple,
-            at=lambda _: None,
+            at=self.at.get,
             claimants=tuple,
             vitals=self.vitals,
             unkept=lambda: self.unkept,
@@ -146,6 +156,20 @@ async def world(tmp_path: Path) -> AsyncIterator[World]:
     async with appliance(tmp_path / "tinkbox.sqlite") as box:
         box.registry |= {"hello-world": "sha256:1", "tools/second:v1": "sha256:2"}
         yield World(box)
+
+
+async def test_refused_handshakes_are_told_of_the_machine_that_refused(world: World) -> None:
+    for number in (1, 2):
+        await world.box.machines.push(parse_hardware(json.dumps(hardware(number))))
+    refused = RefusedHandshake(
+        host="172.30.0.11", why=HandshakeTrouble.AUTHORITY, words="UNKNOWN_CA", at=world.box.clock(), times=1
+    )
+    world.measured = replace(world.measured, refused_handshakes=(refused,))
+    world.at["172.30.0.11"] = mac(1)
+    assert (mac(1), "CertificateRefused") in await world.rules("machine-1")
+    assert "CertificateRefused" not in [rule for _, rule in await world.rules("machine-2")]
+    told = [each for each in (await world.examiner.examine()).diagnoses if each.rule == "CertificateRefused"]
+    assert [each.cause.partition(" does")[0] for each in told] == ["172.30.0.11 of machine machine-1"], "once"
 
 
 async def test_the_appliance_alone_is_looked_at_for_what_concerns_everybody(world: World) -> None:

@@ -49,7 +49,7 @@ def certificate_trouble(case: Case) -> Iterator[Finding]:
 
 def certificate_refused(case: Case) -> Iterator[Finding]:
     """A host that does not take the certificate that it is shown."""
-    for each in case.vitals.refused_handshakes if case.vitals else ():
+    for each in case.refused_handshakes:
         if case.now - each.at < _TOLD_FOR and _is_told(each):
             yield Finding(
                 gravity=Gravity.SUSPECT,

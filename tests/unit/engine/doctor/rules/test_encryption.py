@@ -15,7 +15,7 @@ def refusing(why: HandshakeTrouble, *, times: int = 1, minutes_ago: int = 1) -> 
     refused = RefusedHandshake(
         host="172.30.0.9", why=why, words="THE_ALERT", at=now - timedelta(minutes=minutes_ago), times=times
     )
-    return list(certificate_refused(appliance(vitals=Vitals(at=BEGIN, refused_handshakes=(refused,)))))
+    return list(certificate_refused(appliance(refused_handshakes=(refused,))))
 
 
 @pytest.mark.parametrize(

@@ -28,10 +28,12 @@ class AuditPlaces:
 class Delivery:
     """How far a place has the lines: so many are still to be sent, and why, empty: nothing is wrong.
 
-    `missed` were deleted for their age before they could be sent.
+    `missed` were deleted for their age before they could be sent.  `first` is the number of the first line that it was to have: those
+    before were written before the place was configured.  0: not known.
     """
 
     place: str
+    first: int = 0
     waiting: int = 0
     missed: int = 0
     problem: str = ""

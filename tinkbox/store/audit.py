@@ -165,10 +165,16 @@ class AuditTable:
         rows = self._sql.execute("SELECT number FROM audit_delivery WHERE place = ?", (place,)).fetchall()
         return int(rows[0]["number"]) if rows else None
 
+    def delivered_from(self, place: str) -> int:
+        """The number of the first line that a place was to have, 0: not known."""
+        rows = self._sql.execute("SELECT first FROM audit_delivery WHERE place = ?", (place,)).fetchall()
+        return int(rows[0]["first"]) if rows else 0
+
     def deliver(self, place: str, number: int) -> None:
-        """Remember that a place has all lines up to this one."""
+        """Remember that a place has all lines up to this one; one that is new begins behind it."""
         self._sql.execute(
-            "INSERT INTO audit_delivery (place, number) VALUES (?1, ?2) ON CONFLICT (place) DO UPDATE SET number = ?2",
+            "INSERT INTO audit_delivery (place, number, first) VALUES (?1, ?2, ?2 + 1) "
+            "ON CONFLICT (place) DO UPDATE SET number = ?2",
             (place, number),
         )
 

@@ -83,6 +83,7 @@ class LineDocument(_From):
 
 class DeliveryDocument(TypedDict):
     place: str
+    first: int
     waiting: int
     missed: int
     problem: str
@@ -150,7 +151,13 @@ def routes(audit: Audit, deliveries: Callable[[], Sequence[Delivery]], followers
         """Whether every line, or each behind `after`, is as it was written, and none is missing."""
         verdict = await audit.verify(number(request, "after"))
         told: list[DeliveryDocument] = [
-            {"place": each.place, "waiting": each.waiting, "missed": each.missed, "problem": each.problem}
+            {
+                "place": each.place,
+                "first": each.first,
+                "waiting": each.waiting,
+                "missed": each.missed,
+                "problem": each.problem,
+            }
             for each in deliveries()
         ]
         document: Any = {**asdict(verdict), "deliveries": told}

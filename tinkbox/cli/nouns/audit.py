@@ -237,6 +237,11 @@ def _sentences(verdict: Document) -> Iterator[str]:
         missed = f"; {each['missed']} were deleted for their age before it took them" if each["missed"] else ""
         if each["problem"]:
             yield f"{each['place']} lacks {each['waiting']} lines: {each['problem']}{missed}"
+        elif each["waiting"]:
+            yield f"{each['place']} has not acknowledged the last {each['waiting']} lines yet{missed}"
+        elif (first := each.get("first", 0)) > 1:  # an appliance of before this release does not tell it
+            copy = f"examine a copy there with `tinkbox audit verify --after {first - 1} FILE`"
+            yield f"{each['place']} has every line from {first} on{missed}: {copy}"
         else:
             yield f"{each['place']} has every line{missed}"
 

@@ -8,6 +8,7 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Callable, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final, NoReturn
@@ -212,9 +213,17 @@ class Audit:
         """Wait for a new line, or so many seconds."""
         await self._wakeups.wait(AUDIT, timeout)
 
+    def changing(self, timeout: float) -> AbstractAsyncContextManager[None]:
+        """Do what is within, and then wait for a line that is newer than its beginning, or so many seconds."""
+        return self._wakeups.listening(AUDIT, timeout)
+
     async def delivered(self, place: str) -> int | None:
         """How far a place has the lines, None: it had none yet."""
         return await self._store.read(lambda tables: tables.audit.delivered(place))
+
+    async def delivered_from(self, place: str) -> int:
+        """The number of the first line that it was to have, 0: not known."""
+        return await self._store.read(lambda tables: tables.audit.delivered_from(place))
 
     async def deliver(self, place: str, number: int) -> None:
         """Remember how far it has them; raises Unavailable."""

@@ -2,16 +2,26 @@
 
 Each place is behind by what it does not take; nothing waits for it, and nothing is dropped: lines are read from the store again
 until they are taken.  What was taken when the appliance ended may be sent twice: lines have numbers.
+
+A stream says late that its peer is gone: what is written into a connection that was closed is lost without an error, and so is
+what the peer's kernel acknowledged and its program had not read yet.  So after a connection that broke, all is sent again that was
+not acknowledged SETTLED seconds before it was last seen to stand.
 """
 
 import asyncio
+import errno
+import fcntl
 import json
 import logging
 import os
 import socket
+import struct
+import termios
+import time
+from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, NoReturn, Protocol
 
@@ -26,13 +36,27 @@ AT_ONCE: Final = 200
 RETRY: Final = 5.0
 PATIENCE: Final = 10.0
 LOOK_EVERY: Final = 60.0
+# In seconds: how long a program may take to read what its kernel acknowledged.
+SETTLED: Final = 5.0
+# In milliseconds: after so long without an acknowledgement a connection is over (TCP_USER_TIMEOUT, RFC 5482).
+_UNACKNOWLEDGED: Final = 30_000
+_HEARD: Final = 4096
+_NUMBER: Final = struct.Struct("=i")
 _LAST_LINE: Final = 64 * 1024
 _AUTHPRIV: Final = 10  # RFC 5424 §6.2.1: security and authorization messages
 _log = logging.getLogger(__name__)
 
 
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """The numbers of the last line that a place acknowledged, and of the last one that need never be sent again."""
+
+    acknowledged: int = 0
+    settled: int = 0
+
+
 class Place(Protocol):
-    """Where lines go; both methods block, and raise OSError."""
+    """Where lines go; all methods block, and raise OSError."""
 
     @property
     def name(self) -> str: ...
@@ -40,6 +64,9 @@ class Place(Protocol):
         """The number of the last line that it has, None where only we know."""
 
     def send(self, lines: Sequence[Line]) -> None: ...
+    def look(self) -> Taken | None:
+        """What of the lines that were sent since it was last opened is taken, None: all; raises OSError once it is gone."""
+
     def close(self) -> None: ...
 
 
@@ -69,6 +96,7 @@ class Carrier:
         self._audit = audit
         self._place = place
         self._reached: int | None = None
+        self._settled = 0
         self._noted: int | None = None
         self.standing = Delivery(place=place.name)
 
@@ -81,9 +109,12 @@ class Carrier:
 
     async def _go_on(self) -> None:
         try:
-            if not await self.carry():
+            while await self.carry():
+                pass
+            async with self._audit.changing(LOOK_EVERY if self._settled == self._reached else SETTLED):
+                while await self.carry():  # what was committed before we listened
+                    pass
                 await self._note()
-                await self._audit.changed(LOOK_EVERY)
         except (OSError, Unavailable) as error:
             why = (error.strerror if isinstance(error, OSError) else "") or str(error) or type(error).__name__
             await self._complain(why)
@@ -92,36 +123,54 @@ class Carrier:
     async def carry(self) -> bool:
         """Send the next lines; whether there were any.  Raises OSError and Unavailable."""
         if self._reached is None:
-            self._reached = await self._where_to_begin()
+            self._reached = self._settled = await self._where_to_begin()
         lines = await self._audit.after(self._reached, AT_ONCE)
+        try:
+            taken = await asyncio.to_thread(self._sent, lines)
+        except OSError:
+            self._reached = self._settled
+            raise
         if lines:
             missed = lines[0].number - self._reached - 1
-            await asyncio.to_thread(self._place.send, lines)
             self._reached = lines[-1].number
             self.standing = replace(self.standing, missed=self.standing.missed + missed)
+        self._settled = self._reached if taken is None else max(self._settled, taken.settled)
+        acknowledged = self._reached if taken is None else max(self._settled, taken.acknowledged)
         if self.standing.problem:
             _log.info("the audit is sent to %s again", self._place.name, extra={"action": "audit.sent-again"})
-        self.standing = replace(self.standing, waiting=0, problem="")
+        self.standing = replace(self.standing, waiting=self._reached - acknowledged, problem="")
         return bool(lines)
 
+    def _sent(self, lines: Sequence[Line]) -> Taken | None:
+        self._place.look()
+        if lines:
+            self._place.send(lines)
+        return self._place.look()
+
     async def _where_to_begin(self) -> int:
-        """Behind what it has; a place that had nothing yet begins with what is new.
+        """Behind what it has; a place that had nothing yet begins with what is new, which is remembered before anything is sent.
 
         Where it has more than there is, the database was put back to an earlier day: what is new then follows.
         """
         newest = await self._audit.newest()
         has = await asyncio.to_thread(self._place.reached)
+        self._noted = await self._audit.delivered(self._place.name)
         if has is None:
-            has = self._noted = await self._audit.delivered(self._place.name)
-        return newest if has is None else min(has, newest)
+            has = self._noted
+        begin = newest if has is None else min(has, newest)
+        if self._noted is None:
+            await self._audit.deliver(self._place.name, begin)
+            self._noted = begin
+        self.standing = replace(self.standing, first=await self._audit.delivered_from(self._place.name))
+        return begin
 
     async def _note(self) -> None:
         """Remember how far it is, once all is sent: what is sent twice after a crash is little, and there is no write for each line."""
-        if self._reached is None or self._reached == self._noted:
+        if self._reached is None or self._settled == self._noted:
             return
         with suppress(Unavailable):
-            await self._audit.deliver(self._place.name, self._reached)
-            self._noted = self._reached
+            await self._audit.deliver(self._place.name, self._settled)
+            self._noted = self._settled
 
     async def _complain(self, why: str) -> None:
         newest = self._reached or 0
@@ -174,6 +223,9 @@ class LineFile:
                     file.truncate(before)
                 raise
 
+    def look(self) -> Taken | None:
+        return None
+
     def close(self) -> None:
         """It is closed after each time."""
 
@@ -189,10 +241,12 @@ def _end_last_line(descriptor: int) -> None:
 class Syslog:
     """A syslog server.  By UDP nothing tells whether it takes what is sent."""
 
-    def __init__(self, server: SyslogServer, host_name: str) -> None:
+    def __init__(self, server: SyslogServer, host_name: str, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._server = server
         self._host_name = host_name
+        self._monotonic = monotonic
         self._connection: socket.socket | None = None
+        self._stream = _Stream()
 
     @property
     def name(self) -> str:
@@ -206,19 +260,40 @@ class Syslog:
             connection = self._connection = self._connection or self._connected()
             for each in lines:
                 message = self._message(each)
-                connection.sendall(framed(message) if self._server.tcp else message)
+                if self._server.tcp:
+                    message = framed(message)
+                    self._stream.wrote(each.number, len(message))
+                connection.sendall(message)
         except OSError:
             self.close()
             raise
+
+    def look(self) -> Taken | None:
+        if not self._server.tcp:
+            return None
+        if self._connection is None:
+            return Taken()
+        try:
+            # In this order: what is counted as taken was so while the connection stood.
+            waiting = _unacknowledged(self._connection)
+            _refuse_ended(self._connection)
+        except OSError:
+            self.close()
+            raise
+        return self._stream.taken(waiting, self._monotonic())
 
     def close(self) -> None:
         if self._connection is not None:
             self._connection.close()
             self._connection = None
+        self._stream = _Stream()
 
     def _connected(self) -> socket.socket:
         if self._server.tcp:
-            return socket.create_connection((self._server.host, self._server.port), PATIENCE)
+            made = socket.create_connection((self._server.host, self._server.port), PATIENCE)
+            made.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, _UNACKNOWLEDGED)
+            made.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+            return made
         (family, kind, protocol, _, place), *_ = socket.getaddrinfo(
             self._server.host, self._server.port, type=socket.SOCK_DGRAM
         )
@@ -233,3 +308,49 @@ class Syslog:
             facility=_AUTHPRIV, severity=Severity.WARNING if told["kind"] == "refused" else Severity.NOTICE,
             at=told["at"], host=self._host_name, program="tinkbox", kind="audit", text=json.dumps(told),
         )  # fmt: skip
+
+
+class _Stream:
+    """Which of the lines that were written into one connection are taken."""
+
+    def __init__(self) -> None:
+        self._written = 0
+        self._ends: deque[tuple[int, int]] = deque()
+        self._taken = Taken()
+        # The last line that was acknowledged at a time.
+        self._settling: tuple[int, float] | None = None
+
+    def wrote(self, number: int, octets: int) -> None:
+        self._written += octets
+        self._ends.append((number, self._written))
+
+    def taken(self, waiting: int, now: float) -> Taken:
+        """What is taken while so many octets are not acknowledged; `now` is in seconds."""
+        acknowledged, settled = self._taken.acknowledged, self._taken.settled
+        while self._ends and self._ends[0][1] <= self._written - waiting:
+            acknowledged, _ = self._ends.popleft()
+        if self._settling is not None and now - self._settling[1] >= SETTLED:
+            settled, self._settling = self._settling[0], None
+        if self._settling is None and acknowledged > settled:
+            self._settling = (acknowledged, now)
+        self._taken = Taken(acknowledged, settled)
+        return self._taken
+
+
+def _unacknowledged(connection: socket.socket) -> int:
+    """How many octets the peer's kernel has not acknowledged."""
+    told = fcntl.ioctl(connection.fileno(), termios.TIOCOUTQ, bytes(_NUMBER.size))  # SIOCOUTQ, as sockets call it
+    return int(_NUMBER.unpack(told)[0])
+
+
+def _refuse_ended(connection: socket.socket) -> None:
+    """Raises OSError of a connection that its peer closed or reset.  A syslog server says nothing else that counts."""
+    connection.settimeout(0)
+    try:
+        while connection.recv(_HEARD):
+            pass
+    except BlockingIOError:
+        return
+    finally:
+        connection.settimeout(PATIENCE)
+    raise ConnectionResetError(errno.ECONNRESET, "it closed the connection")

@@ -1,0 +1,218 @@
+"""Lines of the audit, sent to a syslog server over TCP that is restarted, resets, and reads late: each arrives at least once."""
+
+import asyncio
+import json
+import socket
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+import pytest
+
+from tests.integration.engine.appliance import Appliance
+from tinkbox.engine.audit.audit import Audit
+from tinkbox.engine.audit.delivery import SETTLED, Carrier, Syslog, Taken
+from tinkbox.model.audit import NONE_BEFORE, Act, Kind, line_of
+from tinkbox.model.audit_places import SyslogServer
+from tinkbox.store.database import Store
+
+NOW = datetime(2026, 11, 30, 12, tzinfo=UTC)
+
+
+class Receiver:
+    """A syslog server over TCP on one port, which can be restarted, and the numbers of the lines that its program read."""
+
+    def __init__(self) -> None:
+        self.numbers: list[int] = []
+        self.port = 0
+        self._server: socket.socket | None = None
+        self._connection: socket.socket | None = None
+        self._unread = b""
+        self.begin()
+
+    def begin(self) -> None:
+        self._server = socket.create_server(("127.0.0.1", self.port))
+        self._server.settimeout(60)
+        self.port = self._server.getsockname()[1]
+
+    def accept(self) -> None:
+        assert self._server is not None
+        self._connection, _ = self._server.accept()
+        self._connection.settimeout(60)
+        self._unread = b""
+
+    def read(self, number: int) -> None:
+        """Read lines until one has this number."""
+        assert self._connection is not None
+        while number not in self.numbers:
+            self._unread += self._connection.recv(1000)
+            while self._unread:
+                length, _, rest = self._unread.partition(b" ")
+                if not rest or len(rest) < int(length):
+                    break
+                message, self._unread = rest[: int(length)], rest[int(length) :]
+                self.numbers.append(json.loads(message.partition(b" - audit - ")[2])["number"])
+
+    def end(self, *, resets: bool = False) -> None:
+        """What is unread is lost with it."""
+        for each in (self._connection, self._server):
+            if each is not None:
+                if resets:
+                    each.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                each.close()
+        self._connection = self._server = None
+
+
+class Wall:
+    """Time as it is told."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@dataclass
+class Lab:
+    audit: Audit
+    store: Store
+    receiver: Receiver
+    wall: Wall
+    places: list[Syslog] = field(default_factory=list)
+
+    def carrier(self) -> Carrier:
+        server = SyslogServer(host="127.0.0.1", port=self.receiver.port, tcp=True)
+        self.places.append(Syslog(server, "box", self.wall))
+        return Carrier(self.audit, self.places[-1])
+
+    async def write(self, number: int) -> None:
+        for _ in range(number):
+            await self.audit.begin(Act(kind=Kind.ASKED, what="PUT /v1/hardware"))
+
+
+@pytest.fixture
+def lab(box: Appliance) -> Iterator[Lab]:
+    receiver = Receiver()
+    made = Lab(Audit(box.store, box.wakeups, box.clock, box.clock.steady), box.store, receiver, Wall())
+    yield made
+    for each in made.places:
+        each.close()
+    receiver.end()
+
+
+async def all_acknowledged(carrier: Carrier) -> None:
+    while await carrier.carry() or carrier.standing.waiting:
+        pass
+
+
+@pytest.mark.parametrize("resets", [False, True])
+async def test_no_line_is_lost_when_the_receiver_is_restarted_between_two_lines(lab: Lab, resets: bool) -> None:
+    carrier = lab.carrier()
+    await carrier.carry()
+    for _ in range(3):
+        await lab.write(1)
+        newest = await lab.audit.newest()
+        await carrier.carry()
+        lab.receiver.accept()
+        lab.receiver.read(newest)
+        lab.receiver.end(resets=resets)
+        await lab.write(1)
+        with pytest.raises(OSError):
+            await carrier.carry()
+        lab.receiver.begin()
+        await carrier.carry()
+        lab.receiver.accept()
+        lab.receiver.read(newest + 1)
+        lab.receiver.end(resets=resets)
+        with pytest.raises(OSError):
+            await carrier.carry()
+        lab.receiver.begin()
+    assert sorted(set(lab.receiver.numbers)) == [1, 2, 3, 4, 5, 6]
+
+
+async def test_what_the_kernel_acknowledged_and_the_program_never_read_is_sent_again(lab: Lab) -> None:
+    carrier = lab.carrier()
+    await carrier.carry()
+    await lab.write(100)
+    await all_acknowledged(carrier)
+    lab.receiver.accept()
+    lab.receiver.read(50)  # in the middle of what it got
+    lab.receiver.end()
+    with pytest.raises(OSError):
+        await carrier.carry()
+    lab.receiver.begin()
+    while await carrier.carry():
+        pass
+    lab.receiver.accept()
+    lab.receiver.read(100)
+    assert set(lab.receiver.numbers) == set(range(1, 101))
+
+
+async def test_what_stood_for_a_while_is_not_sent_again(lab: Lab) -> None:
+    carrier = lab.carrier()
+    await carrier.carry()
+    await lab.write(3)
+    await all_acknowledged(carrier)
+    lab.receiver.accept()
+    lab.receiver.read(3)
+    lab.wall.now += SETTLED
+    await carrier.carry()
+    await lab.write(1)
+    lab.receiver.end()
+    with pytest.raises(OSError):
+        await carrier.carry()
+    lab.receiver.begin()
+    await carrier.carry()
+    lab.receiver.accept()
+    lab.receiver.read(4)
+    assert lab.receiver.numbers == [1, 2, 3, 4]
+
+
+async def test_a_place_does_not_have_what_it_has_not_acknowledged(lab: Lab) -> None:
+    carrier = lab.carrier()
+    await carrier.carry()
+    lines = 10_000
+    await lab.store.write(
+        lambda tables: [tables.audit.add(Act(kind=Kind.OWN, what="w", why="why" * 100), NOW) for _ in range(lines)]
+    )
+    carrying = asyncio.ensure_future(all_acknowledged(carrier))
+    while not carrier.standing.waiting:  # noqa: ASYNC110 - nobody tells
+        await asyncio.sleep(0)
+    lab.receiver.accept()
+    await asyncio.to_thread(lab.receiver.read, lines)
+    await carrying
+    assert carrier.standing.waiting == 0
+
+
+async def test_an_appliance_that_ends_before_its_first_lines_are_taken_sends_them_when_it_is_started_again(
+    lab: Lab,
+) -> None:
+    await lab.write(2)
+    first = lab.carrier()
+    await first.carry()
+    assert first.standing.first == 3, "it begins with what is new"
+    await lab.write(1)
+    await first.carry()
+    lab.receiver.end()
+    lab.receiver.begin()
+    second = lab.carrier()
+    await second.carry()
+    lab.receiver.accept()
+    lab.receiver.read(3)
+    assert second.standing.first == 3
+
+
+def test_a_place_that_is_gone_is_known_while_nothing_is_sent() -> None:
+    receiver = Receiver()
+    syslog = Syslog(SyslogServer(host="127.0.0.1", port=receiver.port, tcp=True), "box", lambda: 0.0)
+    assert syslog.look() == Taken()
+    syslog.send([line_of(Act(kind=Kind.OWN), 1, NOW, NONE_BEFORE)])
+    receiver.accept()
+    receiver.read(1)
+    syslog.look()
+    receiver.end()
+    with pytest.raises(ConnectionError, match="closed"):
+        syslog.look()
+    assert syslog.look() == Taken(), "it is connected anew with the next lines"

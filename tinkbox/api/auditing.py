@@ -17,7 +17,7 @@ from tinkbox.api.access import TICKET, alternatives, caller
 from tinkbox.door.auditing import Record, audit_of, known_as, named_in, recorded, route_of
 from tinkbox.door.problems import Handler
 from tinkbox.model.access import Caller, Right
-from tinkbox.model.audit import MOST_NAMES, Changed, Did, digest_of
+from tinkbox.model.audit import Changed, Did, digest_of, fits
 from tinkbox.model.duration import show_duration
 from tinkbox.model.errors import Denied
 
@@ -160,7 +160,7 @@ async def _name_what_was_done(request: web.Request, record: Record, known: Seque
     if naming is None:
         return
     for number, each in enumerate(record.did):
-        if (which := each.which.split(",", 1)[0]) not in known or len(known) > MOST_NAMES:
+        if (which := each.which.split(",", 1)[0]) not in known or not fits(known):
             record.did[number] = replace(each, names=await naming.of_done(each.what, which))
         if number % _SLICE == _SLICE - 1:
             await asyncio.sleep(0)

@@ -7,8 +7,9 @@ being made anew; that those at the end are all there shows the head (`Head`), wh
 
 import hashlib
 import json
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
 from typing import Any, Final
@@ -19,13 +20,18 @@ from tinkbox.model.tokens import without_tokens
 
 # What the line before the first one is said to have for its digest.
 NONE_BEFORE: Final = "0" * 64
-# Letters of a text in a line, and things that one line tells of: of more there are several lines.
+# Letters of a text in a line, and octets of it in JSON of ASCII alone, where a letter may take twelve.
 MOST_LETTERS: Final = 300
-MOST_TOLD: Final = 100
-# Names of a thing that one line has; more of them are told of the same thing once more.
-MOST_NAMES: Final = 100
+MOST_TEXT: Final = 700
+# Octets of the names of one thing in one line; more of them are told of the same thing once more.
+MOST_NAMES: Final = 2_000
 # What a list says beside a line; it is no part of it, so that nothing is worked out of it.
 BESIDE: Final = ("digest", "outcome")
+# Octets of a line in such JSON: of what one cannot tell there are several.  A syslog message of it fits into 8,192, of which a
+# stock rsyslog takes no more, and RFC 5425 §4.3.1 wants no more taken.
+MOST_OCTETS: Final = 7_500
+# What a line has beside its act: number, time, and two digests.
+_AROUND: Final = 350
 # What the appliance did when a line tells that the lines before it were not as they should be.
 EXAMINED: Final = "audit examined"
 FIELDS: Final = ("number", "who", "object")
@@ -216,17 +222,27 @@ def line_from_document(document: Mapping[str, Any]) -> Line:
 
 
 def in_lines(act: Act) -> list[Act]:
-    """The same act in as many as it takes that none tells of more than MOST_TOLD things."""
-    did = [piece for each in act.did for piece in _pieces(each)]
-    pieces = range(0, max(len(did), len(act.changed), 1), MOST_TOLD)
-    return [
-        Act(
-            kind=act.kind, who=act.who, how=act.how, source=act.source, what=act.what, object=act.object, names=act.names,
-            asked=act.asked, status=act.status, times=act.times, why=act.why,
-            did=did[at : at + MOST_TOLD], changed=act.changed[at : at + MOST_TOLD],
-        )
-        for at in pieces
-    ]  # fmt: skip
+    """The same act in as many as it takes that the line of none has more than MOST_OCTETS; each thing is in one of them."""
+    alone = replace(act, did=(), changed=())
+    act = replace(act, did=[piece for each in act.did for piece in _pieces(each)])
+    told = act.document()
+    did, changed = told.get("did", ()), told.get("changed", ())
+    room = MOST_OCTETS - _AROUND - _octets(alone.document())
+    pieces: list[Act] = []
+    begin = used = 0
+    count = max(len(act.did), len(act.changed))
+    for at in range(count):
+        size = sum(_octets(each[at]) + len(", ") for each in (did, changed) if at < len(each))
+        if used + size > room and at > begin:
+            pieces.append(replace(alone, did=act.did[begin:at], changed=act.changed[begin:at]))
+            begin, used = at, 0
+        used += size
+    return [*pieces, replace(alone, did=act.did[begin:], changed=act.changed[begin:])]
+
+
+def _octets(document: Mapping[str, Any] | str) -> int:
+    """How many it has in JSON as others write it: of ASCII alone, with spaces."""
+    return len(json.dumps(document))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -344,16 +360,39 @@ def _fields(text: str) -> Mapping[str, Any] | None:
 
 
 def _pieces(did: Did) -> list[Did]:
-    names = list(dict.fromkeys(filter(None, did.names)))
-    return [Did(did.what, did.which, names[at : at + MOST_NAMES]) for at in range(0, max(len(names), 1), MOST_NAMES)]
+    return [Did(did.what, did.which, each) for each in _fitting(did.names)]
 
 
 def _names(names: Sequence[str]) -> dict[str, list[str]]:
-    told = list(dict.fromkeys(_bounded(each) for each in names if each))[:MOST_NAMES]
+    told = _fitting(names)[0]
     return {"names": told} if told else {}
+
+
+def fits(names: Sequence[str]) -> bool:
+    """Whether one line has room for all names of a thing."""
+    return len(_fitting(names)) == 1
+
+
+def _fitting(names: Sequence[str]) -> list[list[str]]:
+    """Names, each once, in as many lists as it takes that none has more than MOST_NAMES octets; at least one list."""
+    pieces, used = [list[str]()], 0
+    for each in dict.fromkeys(_bounded(each) for each in names if each):
+        size = _octets(each) + len(", ")
+        if used + size > MOST_NAMES:
+            pieces.append([])
+            used = 0
+        pieces[-1].append(each)
+        used += size
+    return pieces
 
 
 def _bounded(text: str) -> str:
     # Half of a character is no text that can be stored; and people type a token where its name is asked for.
     text = without_tokens(text if text.isascii() else text.encode(errors="replace").decode())
-    return text if len(text) <= MOST_LETTERS else f"{text[: MOST_LETTERS - 1]}…"
+    if len(text) > MOST_LETTERS:
+        text = f"{text[: MOST_LETTERS - 1]}…"
+    if _octets(text) <= MOST_TEXT:
+        return text
+    text = text.removesuffix("…")
+    fits = bisect_right(range(len(text)), MOST_TEXT - len("\\u2026"), key=lambda letters: _octets(text[:letters]))
+    return f"{text[: fits - 1]}…"

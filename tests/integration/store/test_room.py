@@ -9,7 +9,7 @@ import pytest
 
 from tests.integration.store.objects import NOW, attempt, service, version, workflow
 from tests.integration.store.stores import ROOM, counted
-from tinkbox.model.audit import Act, Kind
+from tinkbox.model.audit import Act, Head, Kind
 from tinkbox.model.boot import Stage
 from tinkbox.model.declaration import Declaration
 from tinkbox.model.discovery import Standing, Stranger
@@ -76,7 +76,7 @@ def fill(tables: Tables) -> None:
         tables.notes.add("m1", NOW, "ann", text)
     tables.notes.remove("m1", 1)
     for _ in range(2):
-        tables.audit.add(Act(kind=Kind.OWN, what="workflow deleted", object="täglich"), NOW)
+        tables.audit.add(Act(kind=Kind.OWN, what="workflow deleted", object="täglich"), NOW, Head())
 
 
 def empty(tables: Tables) -> None:

@@ -13,7 +13,7 @@ import pytest
 from tests.integration.engine.appliance import Appliance
 from tinkbox.engine.audit.audit import Audit
 from tinkbox.engine.audit.delivery import SETTLED, Carrier, Syslog, Taken
-from tinkbox.model.audit import NONE_BEFORE, Act, Kind, line_of
+from tinkbox.model.audit import NONE_BEFORE, Act, Head, Kind, line_of
 from tinkbox.model.audit_places import SyslogServer
 from tinkbox.store.database import Store
 
@@ -175,14 +175,16 @@ async def test_a_place_does_not_have_what_it_has_not_acknowledged(lab: Lab) -> N
     await carrier.carry()
     lines = 10_000
     await lab.store.write(
-        lambda tables: [tables.audit.add(Act(kind=Kind.OWN, what="w", why="why" * 100), NOW) for _ in range(lines)]
+        lambda tables: [
+            tables.audit.add(Act(kind=Kind.OWN, what="w", why="why" * 100), NOW, Head()) for _ in range(lines)
+        ]
     )
-    carrying = asyncio.ensure_future(all_acknowledged(carrier))
-    while not carrier.standing.waiting:  # noqa: ASYNC110 - nobody tells
-        await asyncio.sleep(0)
-    lab.receiver.accept()
-    await asyncio.to_thread(lab.receiver.read, lines)
-    await carrying
+    async with asyncio.TaskGroup() as group:
+        group.create_task(all_acknowledged(carrier))
+        while not carrier.standing.waiting:  # noqa: ASYNC110 - nobody tells
+            await asyncio.sleep(0)
+        lab.receiver.accept()
+        await asyncio.to_thread(lab.receiver.read, lines)
     assert carrier.standing.waiting == 0
 
 

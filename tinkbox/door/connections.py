@@ -312,6 +312,8 @@ class _Connection(asyncio.Protocol):
         self._transport = transport
         if isinstance(transport, short_turns.Encrypted):  # which it was made already, before it was encrypted
             self._shakes_hands = False
+            if self._encryption is not None:
+                self._encryption.refused.came_through(self._holder)
             return
         if isinstance(transport, short_turns.Connection):
             transport.take_turns_as(self._holder)

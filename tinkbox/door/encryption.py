@@ -9,7 +9,7 @@ import ssl
 from asyncio import sslproto
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Final
 
@@ -69,6 +69,14 @@ class RefusedHandshakes:
     def __init__(self, now: Callable[[], datetime]) -> None:
         self._now = now
         self._by_host: OrderedDict[str, RefusedHandshake] = OrderedDict()
+        self._came_through: OrderedDict[str, datetime] = OrderedDict()
+
+    def came_through(self, host: str) -> None:
+        """A handshake of a host was well."""
+        self._came_through.pop(host, None)
+        self._came_through[host] = self._now()
+        if len(self._came_through) > REMEMBERED:
+            self._came_through.popitem(last=False)
 
     def note(self, host: str, words: str) -> None:
         """One more of a host; `words` are OpenSSL's, or HUNG_UP of one that said nothing."""
@@ -81,7 +89,7 @@ class RefusedHandshakes:
 
     def all(self) -> list[RefusedHandshake]:
         """The newest last."""
-        return list(self._by_host.values())
+        return [replace(each, came_through=self._came_through.get(each.host)) for each in self._by_host.values()]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -257,13 +257,17 @@ class HandshakeTrouble(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RefusedHandshake:
-    """A host that did not take our certificate, or cannot be encrypted with: the last time of `times`, in OpenSSL's `words`."""
+    """A host that did not take our certificate, or cannot be encrypted with: the last time of `times`, in OpenSSL's `words`.
+
+    `came_through` is when another handshake of it was well, None: none was lately.
+    """
 
     host: str
     why: HandshakeTrouble
     words: str
     at: datetime
     times: int
+    came_through: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -120,6 +120,19 @@ async def refused_once(made: Door) -> str:
 
 
 @in_our_loop
+async def test_a_host_of_which_one_handshake_came_through_and_another_did_not_has_both_told(tmp_path: Path) -> None:
+    async with door(tmp_path) as made, aiohttp.ClientSession() as http:
+        context = made.authority.client_context()
+        async with http.get(made.url, ssl=context) as answer:
+            assert answer.status == 200
+        _, stranger = await asyncio.open_connection(HERE, made.port)
+        stranger.write(b"\x16")
+        stranger.close()
+        await refused_once(made)
+        assert [each.came_through for each in made.refused.all()] == [NOW]
+
+
+@in_our_loop
 async def test_requests_bodies_files_and_web_sockets_go_through_it(tmp_path: Path) -> None:
     async with (
         door(tmp_path) as made,

@@ -13,6 +13,9 @@ from tinkbox.model.vitals import HandshakeTrouble, RefusedHandshake
 _TOLD_FOR: Final = timedelta(minutes=10)
 # A client that does not take a certificate tries again; some say nothing when they hang up, as probes of ports do.
 _HUNG_UP: Final = 3
+# Who tries so many versions and ciphers, and some that come through beside them, scans the port.
+_SCAN: Final = 5
+_SCANNED_WITHIN: Final = timedelta(minutes=1)
 _CAUSES: Final = {
     HandshakeTrouble.AUTHORITY: "does not trust this box's certificate: it knows another authority, or none.",
     HandshakeTrouble.EXPIRED: "takes this box's certificate for expired: most likely its clock is wrong.",
@@ -67,4 +70,15 @@ def _begun(sentence: str) -> str:
 
 
 def _is_told(refused: RefusedHandshake) -> bool:
-    return refused.why in _CAUSES and (refused.why is not HandshakeTrouble.HUNG_UP or refused.times >= _HUNG_UP)
+    if refused.why is HandshakeTrouble.HUNG_UP:
+        return refused.times >= _HUNG_UP
+    return refused.why in _CAUSES and not _is_scan(refused)
+
+
+def _is_scan(refused: RefusedHandshake) -> bool:
+    return (
+        refused.why is HandshakeTrouble.NOTHING_IN_COMMON
+        and refused.times >= _SCAN
+        and refused.came_through is not None
+        and abs(refused.at - refused.came_through) < _SCANNED_WITHIN
+    )

@@ -10,10 +10,13 @@ from tinkbox.engine.doctor.rules.encryption import certificate_refused, certific
 from tinkbox.model.vitals import HandshakeTrouble, RefusedHandshake, Vitals
 
 
-def refusing(why: HandshakeTrouble, *, times: int = 1, minutes_ago: int = 1) -> list[Finding]:
-    now = appliance().now
+def refusing(
+    why: HandshakeTrouble, *, times: int = 1, minutes_ago: int = 1, well: timedelta | None = None
+) -> list[Finding]:
+    at = appliance().now - timedelta(minutes=minutes_ago)
+    came_through = None if well is None else at - well
     refused = RefusedHandshake(
-        host="172.30.0.9", why=why, words="THE_ALERT", at=now - timedelta(minutes=minutes_ago), times=times
+        host="172.30.0.9", why=why, words="THE_ALERT", at=at, times=times, came_through=came_through
     )
     return list(certificate_refused(appliance(refused_handshakes=(refused,))))
 
@@ -47,6 +50,16 @@ def test_of_who_hangs_up_three_times_is_said_what_is_known_and_what_it_may_mean(
         "it does not trust this box's certificate."
     )
     assert found.remedy.startswith("If nothing fails there, it is a probe and harmless. Else: `tinkbox authority`")
+
+
+def test_a_scanner_is_who_tries_many_handshakes_of_which_some_come_through() -> None:
+    nothing, soon = HandshakeTrouble.NOTHING_IN_COMMON, timedelta(seconds=20)
+    assert not refusing(nothing, times=5, well=soon)
+    assert not refusing(nothing, times=5, well=-soon)
+    assert refusing(nothing, times=5), "none came through"
+    assert refusing(nothing, times=5, well=timedelta(minutes=1)), "that was another program"
+    assert refusing(nothing, times=4, well=soon), "firmware that boots over HTTP then, and an OSIE that is newer"
+    assert refusing(HandshakeTrouble.AUTHORITY, times=99, well=soon)
 
 
 def test_a_certificate_that_was_not_renewed_is_told_with_the_way_out() -> None:

@@ -414,8 +414,9 @@ class Connection(ABC):
             return Unreachable(distrusted(self.where, self.url, self.authority, error, LOOK_SECONDS))
         if isinstance(error, ssl.SSLError) and error.reason == _NO_TLS:
             return Unreachable(
-                f"{self.where} does not speak TLS: is that the operator door? An appliance of an earlier release spoke "
-                "http:// only, which shows your token to the network"
+                f"{self.where} does not speak TLS: is that the operator door? It listens where operator.listen of the box's tinkbox.yaml "
+                "says, which is 127.0.0.1 unless it is set: then others on that port are machines' metadata or something else. "
+                "An appliance of an earlier release spoke http:// only, which shows your token to the network"
             )
         if self.socket and (there := local_appliance(self.socket.parent)) is not None:
             return self._without_socket(self.socket, there, why)

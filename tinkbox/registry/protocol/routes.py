@@ -11,6 +11,7 @@ from functools import partial
 from urllib.parse import urlencode
 
 from aiohttp import web
+from yarl import URL
 
 from tinkbox.door.auditing import Record, known_as, recorded, route_of
 from tinkbox.door.blob_answers import BlobAnswer, wants_anew
@@ -96,6 +97,13 @@ def _is_of_this_host(request: web.Request) -> bool:
     return request.remote.startswith("127.") or (isinstance(own, tuple) and request.remote == own[0])
 
 
+def _asked_at(request: web.Request) -> str:
+    """Our address and port, by which a request came."""
+    own = request.transport.get_extra_info("sockname") if request.transport is not None else None
+    host, port = own[:2] if isinstance(own, tuple) else ("", 0)
+    return str(URL.build(scheme="http", host=host, port=port).authority) if host else request.host
+
+
 class _RegistryDoor:
     def __init__(
         self, store: ImageStore, upstreams: Upstreams, pushers: Pushers, refused: RefusedTokens, encrypted_at: str
@@ -107,7 +115,12 @@ class _RegistryDoor:
         self._refused = refused
 
     async def ping(self, request: web.Request) -> web.Response:
+        """Where others could read a token, clients are not asked for one: after a 200 they send none, and pulling needs none."""
         given = credential(request)
+        if self._is_exposed(request) and not given:
+            return web.json_response({})
+        if given != ANONYMOUS:
+            self._refuse_plain(request)
         if given != ANONYMOUS and self._pushers.by_any_token(given) is None:
             raise Denied("fetch a token first: anybody gets one to pull with")
         return web.json_response({})
@@ -133,7 +146,7 @@ class _RegistryDoor:
 
     async def blob(self, request: web.Request) -> web.StreamResponse:
         digest = _blob(request)
-        if request.method == "HEAD" and "Authorization" not in request.headers:
+        if request.method == "HEAD" and "Authorization" not in request.headers and not self._is_exposed(request):
             # containerd asks for all blobs first, and can answer a challenge no more when it sends the manifest.
             raise Denied("say who asks: fetch a token first, anybody gets one to pull with")
         # A push asks by HEAD what it need not send; who may not push keeps nothing from being deleted by asking.
@@ -268,15 +281,28 @@ class _RegistryDoor:
         if credential(request) == ANONYMOUS:
             raise Forbidden(f"the token is one to pull with, {PUSHING}")
         self._refuse_plain(request)
+        if self._is_exposed(request):  # nor is a token asked for that all could read
+            raise Forbidden(f"pushes are taken encrypted alone: {self._encrypted_way(request)}")
         return operator_only(request, self._pushers.by_any_token, self._refused)
 
     def _refuse_plain(self, request: web.Request) -> None:
         """Raises Forbidden for a token that everybody on the wire could read; one of this host crosses no wire."""
-        if self._encrypted_at and credential(request) and not request.secure and not _is_of_this_host(request):
+        if credential(request) and self._is_exposed(request):
             raise Forbidden(
-                f"a token in plain HTTP can be read on the wire: push to {self._encrypted_at}, whose authority is at "
-                f"{self._encrypted_at}/authority.pem, and revoke that token (`tinkbox token revoke NAME`)"
+                f"a token in plain HTTP can be read on the wire: {self._encrypted_way(request)}; and revoke that token "
+                "(`tinkbox token revoke NAME`)"
             )
+
+    def _is_exposed(self, request: web.Request) -> bool:
+        """Whether others can read what it says, and there is a way on which they cannot."""
+        return bool(self._encrypted_at) and not request.secure and not _is_of_this_host(request)
+
+    def _encrypted_way(self, request: web.Request) -> str:
+        """How to push encrypted; who does not trust the authority yet gets it where they asked."""
+        return (
+            f"push to {self._encrypted_at}. Have your client trust its authority: it is at "
+            f"{request.scheme}://{_asked_at(request)}/authority.pem, and `tinkbox authority` on the box prints the fingerprint to compare"
+        )
 
     def _recorded(
         self, request: web.Request, person: Caller, named: str, *, frees_room: bool = False

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from aiohttp import web
-from aiohttp.test_utils import TestServer
+from aiohttp.test_utils import TestClient, TestServer
 
 from tests.integration.catalogue.mirror import Mirror, mirror
 from tinkbox.client.operator import Operator
@@ -17,8 +17,8 @@ from tinkbox.client.operator.lasting_connection import LastingConnection
 from tinkbox.client.operator.other_doors import operator_door_advice, speaks_tls
 from tinkbox.client.operator.quick_connection import QuickConnection, answer_of
 from tinkbox.client.refusals import Unanswered, Unreachable
-from tinkbox.door.other_door import leads_to_other_door
-from tinkbox.door.problems import problem, refusals_become_problems
+from tinkbox.door.other_door import leads_to_other_door, leads_to_registry
+from tinkbox.door.problems import Handler, problem, refusals_become_problems
 from tinkbox.model.errors import Denied, Forbidden, Invalid, NotFound, Refusal, Unavailable
 from tinkbox.wire.operator_door import OperatorDoor, read_operator_door
 
@@ -109,6 +109,23 @@ async def test_the_door_for_machines_names_the_operator_door(kind: type[Connecti
         assert str(refused).endswith("operator door: `TINKBOX_SERVER=https://127.0.0.1:7080`")
         without = await refusal_of(kind(url=url, variable="--to", token_place="TINKBOX_TO_TOKEN"), change)
         assert str(without).endswith("`--to https://127.0.0.1:7080`, and a token in TINKBOX_TO_TOKEN")
+
+
+async def test_the_operator_door_names_the_registry_to_its_clients_and_asks_for_no_token_first() -> None:
+    @web.middleware
+    async def wants_token(_: web.Request, __: Handler) -> web.StreamResponse:
+        return web.Response(status=401)
+
+    application = web.Application(middlewares=[leads_to_registry("172.30.0.1"), wants_token])
+    application.add_routes([web.get("/v1/hardware", lambda _: web.Response())])
+    async with TestServer(application) as server, TestClient(server) as client:
+        for path in ("/v2/", "/v2/hello/manifests/v1"):
+            answer = await client.get(path)
+            assert answer.status == 404
+            (error,) = (await answer.json())["errors"]
+            assert error["message"].endswith("on the node door: `docker login 172.30.0.1`")
+        for path in ("/v1/hardware", "/v1/nothing", "/"):
+            assert (await client.get(path)).status == 401
 
 
 @both_kinds

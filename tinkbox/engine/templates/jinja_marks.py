@@ -77,6 +77,8 @@ class MarkKeepingEnvironment(ImmutableSandboxedEnvironment):
 
         @wraps(function)
         def asked(*arguments: Any, **named: Any) -> Any:
+            if not self._whole.any:
+                return function(*arguments, **named)
             # What is made one by one is made now, where it can be looked at.
             arguments = tuple([*each] if isinstance(each, Iterator) else each for each in arguments)
             given = [*arguments[passed:], *named.values()]

@@ -78,6 +78,11 @@ class WholeMarks:
         self._made.add(mark)
         return mark
 
+    @property
+    def any(self) -> bool:
+        """Whether there are any yet: without one everything may be done to everything."""
+        return bool(self._made)
+
     def called(self, name: str, function: Callable[..., Any], arguments: Sequence[object]) -> Any:
         """What a function gives for its arguments; raises GoError where it would change a mark, and as the function does."""
         held = self.held(arguments)

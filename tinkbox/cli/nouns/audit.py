@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from tinkbox.client.operator.audit import Audit
 
 STORY: Final = """\
-Who did what on this appliance: each change, each attempt that was refused, and who read a credential, a recording or a secret.
+Who did what on this appliance: each change, each attempt that was refused, and who read a credential, a recording or secret fields of a machine.
 
 A line is written before something is changed, and another one that tells what became of it. No line is ever changed; each has
 the digest of the one before it. It needs the right to audit.

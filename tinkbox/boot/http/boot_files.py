@@ -223,12 +223,13 @@ class _BootDoor:
         self, request: web.Request, name: str, path: Path, stage: Stage, content_type: str, step: Step | None = None
     ) -> web.StreamResponse:
         peer, began = request.remote or "", self._monotonic()
-        delivered = partial(self._delivered, peer, name, path, stage, began)
+        scheme = "HTTPS" if request.secure else "HTTP"
+        delivered = partial(self._delivered, peer, name, path, stage, began, scheme)
         moves = self._moving(peer, began)
         if step is None or request.method != "GET":
             return Delivery(path, content_type, delivered, Listeners(moves=moves))
         stuck = partial(self._stuck, peer, name, step)
-        trouble = partial(self._trouble, peer, name, step, began, self._goes_on(peer))
+        trouble = partial(self._trouble, peer, name, step, began, scheme, self._goes_on(peer))
         listeners = Listeners(
             moves=moves, stuck=stuck, trouble=trouble, traffic=self._traffic, to_come=_to_come_after(path)
         )
@@ -242,7 +243,9 @@ class _BootDoor:
             self._newest.popitem(last=False)
         return asked
 
-    def _trouble(self, peer: str, name: str, step: Step, began: float, asked: object, told: Trouble) -> None:
+    def _trouble(
+        self, peer: str, name: str, step: Step, began: float, scheme: str, asked: object, told: Trouble
+    ) -> None:
         """Note what trouble a download has, unless the machine asked for something since.
 
         Loaders end one connection to read on in another, and that of a machine that was switched off ends in the middle of its next boot.
@@ -251,7 +254,7 @@ class _BootDoor:
         if self._newest.get(peer) is not asked or not self._troubles.take(peer, now):
             return
         seconds = round(now - began, 3)
-        detail = f"{name}, {told.at} of {told.size} bytes in {seconds:.1f} s over HTTP: {told.what}"
+        detail = f"{name}, {told.at} of {told.size} bytes in {seconds:.1f} s over {scheme}: {told.what}"
         facts: dict[str, Fact] = {"step": step.name, "name": name, "what": told.what.name, "bytes": told.at}
         facts |= {"size": told.size, "seconds": seconds}
         if told.rate:
@@ -279,9 +282,9 @@ class _BootDoor:
 
         return moves
 
-    def _delivered(self, peer: str, name: str, path: Path, stage: Stage, began: float) -> None:
+    def _delivered(self, peer: str, name: str, path: Path, stage: Stage, began: float, scheme: str) -> None:
         size, seconds = path.stat().st_size, round(self._monotonic() - began, 3)
-        detail = f"{name}, {size} bytes in {seconds:.1f} s over HTTP"
+        detail = f"{name}, {size} bytes in {seconds:.1f} s over {scheme}"
         facts: dict[str, Fact] = {"name": name, "bytes": size, "seconds": seconds, "over": "http"}
         self._planner.saw_address(peer, stage, detail, **facts)
 

@@ -271,7 +271,7 @@ class Shells:
         """The workflow and the session of a recording."""
         sessions = await self._store.read(lambda tables: tables.shells.matching(key))
         found = [(each.workflow_id, each.id) for each in sessions]
-        if not found:  # its workflow may be gone
+        if not found and self._kept is not None:  # its workflow may be gone
             found = await asyncio.to_thread(self._recordings.matching, key)
         return only(found, "shell", key, "workflow events WORKFLOW")
 

@@ -35,7 +35,7 @@ _log = logging.getLogger(__name__)
 
 
 class Retainer:
-    """A part; `forgotten` is called when workflows were deleted, `free` gives the bytes that are free on the disk.
+    """A part; `forgotten` is called at each look, for people delete workflows as well, `free` gives the bytes that are free on the disk.
 
     Each of `surplus` deletes some rows of a kind of which too many are stored, and tells whether there may be more.  What goes is
     recorded in the `audit`.  Nothing goes for its age while `clock_trust` says no.
@@ -92,8 +92,7 @@ class Retainer:
             while more:
                 more = await forget()
                 await asyncio.sleep(PAUSE)
-        if deleted + early:
-            await self._forgotten()
+        await self._forgotten()
         # People delete as well: what is free in the file is of no use to anything else.
         spare = 0 if deleted + early or self._free() < self._retention.keep_free else SPARE_PAGES
         await self._give_room_back(spare)

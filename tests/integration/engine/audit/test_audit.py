@@ -294,6 +294,30 @@ async def test_recordings_of_an_age_of_their_own_outlive_their_workflow_and_go_t
     await hub.stop()
 
 
+async def test_recording_goes_with_the_workflow_that_a_person_deletes(box: Appliance, tmp_path: Path) -> None:
+    offer = await hold(box, await box.machine(1))
+    hub = Hub(box, tmp_path)
+    made = Shells(
+        box.store, box.wakeups, box.clock, hub.shells._new_id, hub.shells._tickets._new_token, tmp_path / "recordings",
+        box.breakpoints.touch, box.masks,
+    )  # fmt: skip
+    hub.shells = made
+    opened = await made.open(offer.workflow_id, COMMAND, "anna")
+    async with made.attached(opened.id, opened.ticket, Mode.DRIVE):
+        await made.over((await made.listed(offer.workflow_id))[0].session, ShellEnd(0, "", ""))
+    await box.workflows.cancel(offer.workflow_id, "anna", force=True)
+    await box.workflows.delete(offer.workflow_id)
+    with pytest.raises(NotFound):
+        await made.recording(opened.id)
+    assert [*(tmp_path / "recordings").glob("*/*.cast")]
+    retainer = Retainer(
+        box.store, box.wakeups, box.machines, box.clock, Retention(), made.forget_recordings, lambda: 2**40
+    )  # fmt: skip
+    await retainer.look()
+    assert not [*(tmp_path / "recordings").glob("*/*.cast")]
+    await hub.stop()
+
+
 async def test_listing_is_of_what_is_asked_for(box: Appliance) -> None:
     await box.audit.begin(ACT)
     await box.audit.begin(replace(ACT, who="bert", object=str(hardware(1)["id"])))

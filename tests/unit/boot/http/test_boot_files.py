@@ -636,6 +636,13 @@ async def test_by_plain_http_it_can_tell_what_failed(lab: Lab, door: Door) -> No
     assert detail == "it could not come to the appliance by HTTPS: permission denied (http://ipxe.org/0216eb8f)"
 
 
+async def test_what_came_by_https_is_noted_as_that(lab: Lab, tls_door: Door, tmp_path: Path) -> None:
+    (tmp_path / "osie/x86_64/vmlinuz").write_bytes(b"kernel")
+    assert await (await tls_door.get("/boot/osie/x86_64/vmlinuz")).read() == b"kernel"
+    await lab.stages(1)
+    assert [detail.rpartition(" over ")[2] for _, _, detail in lab.seen] == ["HTTPS"]
+
+
 @pytest.mark.parametrize("https", [True, False])
 async def test_what_came_by_https_goes_on_by_https(lab: Lab, tls_door: Door, *, https: bool) -> None:
     lab.https = https

@@ -185,7 +185,10 @@ class Appliance:
         self._store = store
         self.refused_writes = refused_writes
         self._loaders = load_loaders()
-        self.tokens = Tokens(store, _now, _new_id, partial(secrets.token_hex, 24), operators_token(settings.data))
+        self.tokens = Tokens(
+            store, _now, _new_id, partial(secrets.token_hex, 24), operators_token(settings.data),
+            lambda: self.engine.clock_trust.may_delete(),
+        )  # fmt: skip
         self.live_requests = LiveRequests(self.tokens.counts)
         self.tokens.tell_ends(self.live_requests.end)
         self._logins = logins(settings, self.tokens)

@@ -168,7 +168,7 @@ class Engine:
         self._discovers = settings.discovers
         self.wakeups = wakeups = Wakeups()
 
-        clock_trust = ClockTrust(store, clock, around.monotonic)
+        self.clock_trust = clock_trust = ClockTrust(store, clock, around.monotonic)
 
         # Who did what.
         self.audit = audit = Audit(

@@ -8,7 +8,7 @@ import asyncio
 import hashlib
 import hmac
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final, NoReturn
@@ -44,12 +44,15 @@ class Tokens:
         new_id: Callable[[], str],
         random: Callable[[], str],
         own: str,
+        may_delete: Callable[[], Awaitable[bool]] | None = None,
     ) -> None:
+        """`may_delete` tells whether the clock is to be believed where tokens are deleted for their age; None: it is."""
         self._store = store
         self._clock = clock
         self._new_id = new_id
         self._random = random
         self._own = hash_of(own)
+        self._may_delete = may_delete
         self._by_hash: dict[str, Token] = {}
         self._by_id: dict[str, Token] = {}
         self._used: dict[str, datetime] = {}
@@ -248,7 +251,9 @@ class Tokens:
             self._changed.set()
 
     async def forget_old(self) -> None:
-        """Forget what expired more than KEPT ago; raises Unavailable."""
+        """Forget what expired more than KEPT ago, unless the clock may be wrong; raises Unavailable."""
+        if self._may_delete is not None and not await self._may_delete():
+            return
         async with self._turn:
             now = self._clock()
             old = [each for each in self._by_hash.values() if each.until is not None and each.until + KEPT <= now]

@@ -98,6 +98,24 @@ async def test_a_revoked_token_counts_no_more_and_what_is_under_way_with_it_is_t
         await tokens.revoke("anna")
 
 
+async def test_a_clock_that_may_be_wrong_deletes_no_token(box: Box) -> None:
+    believed = False
+
+    async def may_delete() -> bool:
+        return believed
+
+    tokens = Tokens(box.store, box.clock, lambda: "id", lambda: "0" * 48, own=OWN, may_delete=may_delete)
+    made = await tokens.issue("anna", LOOK, until=box.clock() + timedelta(hours=1), by=OPERATOR)
+    box.clock.forward(86_400 * 1000)
+    await tokens.forget_old()
+    box.clock.forward(-86_400 * 1000)
+    assert tokens.bearer(made) is not None, "the clock was set right"
+    box.clock.forward(86_400 * 1000)
+    believed = True
+    await tokens.forget_old()
+    assert tokens.all() == []
+
+
 async def test_a_token_expires_at_its_second_and_is_listed_for_a_week(box: Box) -> None:
     tokens = await box.tokens()
     made = await tokens.issue("anna", LOOK, until=box.clock() + timedelta(hours=1), by=OPERATOR)

@@ -67,7 +67,7 @@ from tinkbox.door.pressure import Pressure
 from tinkbox.door.problems import refusals_become_problems
 from tinkbox.door.proven_hosts import ProvenHosts
 from tinkbox.engine.audit.head import KEY as AUDIT_KEY
-from tinkbox.engine.secrets.key import KEY_FILE
+from tinkbox.engine.secrets.key import KEY_FILE, SecretKey, key_source
 from tinkbox.engine.templates.rendering_process import render_confined
 from tinkbox.freed_memory import give_back_freed_memory
 from tinkbox.host_users import group_name, group_number, may_give_to, user_name
@@ -108,8 +108,8 @@ from tinkbox.runtime.docker import DockerRuntime
 from tinkbox.settings import CONFIG, contradictions
 from tinkbox.settings.all_settings import Settings
 from tinkbox.settings.doors import GROUP, HTTPS_PORT, NO_GROUP
-from tinkbox.settings.environment import authority_key, default_data, supervisor_socket
-from tinkbox.store.database import Store
+from tinkbox.settings.environment import authority_key, credentials_folder, default_data, supervisor_socket
+from tinkbox.store.database import Store, kept_secret_of
 from tinkbox.store.database import examine as examine_store
 from tinkbox.store.integrity import damage_at_start
 from tinkbox.store.sqlite_errors import damaged_in_use
@@ -727,6 +727,7 @@ async def check(settings: Settings, say: Say, file: Path, *, draft: bool = False
             partial(refuse_emptied_store, settings.data), partial(examine_store, settings.data / STORE),
             partial(examine_tokens, settings.data, settings.operator.people),
             partial(stored_secret, settings.data / BOOT_KEY), partial(stored_secret, settings.data / AUDIT_KEY),
+            partial(_examine_secrets, settings.data),
             partial(_examine_osie, settings.data, named, file, needed=not osie_follows),
             partial(told_systems, settings), partial(examine_issuer, settings),
         ):  # fmt: skip
@@ -768,6 +769,13 @@ async def check(settings: Settings, say: Say, file: Path, *, draft: bool = False
     for line in dict.fromkeys(wrong):
         say(f"wrong: {line}")
     return not wrong
+
+
+def _examine_secrets(data: Path) -> None:
+    """Raise Unavailable for secrets that the key does not open."""
+    kept = kept_secret_of(data / STORE)
+    if kept is not None:
+        SecretKey(key_source(data, credentials_folder(), stored_secret)).open(kept.name, kept.content)
 
 
 @contextmanager

@@ -530,6 +530,7 @@ class Appliance:
             descriptors=self.open_files.look,
             certificates=lambda: self.certificates.problems,
             refused_handshakes=self.refused_handshakes.all,
+            secrets=self.engine.secrets.unreadable,
             audit_broken=lambda: self.engine.audit.broken,
             operator_socket=lambda: self._sockets.operator_local.problem,
             host=self._host_watch.look,

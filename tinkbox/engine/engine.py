@@ -328,7 +328,7 @@ class Engine:
             self.meter.begin, self.shells.load,
         ):  # fmt: skip
             await load()
-        return [*await self.audit.load(), *await self.discovery.load()]
+        return [*await self.audit.load(), *await self.discovery.load(), *await self.secrets.examine()]
 
     def parts(self) -> list[Callable[[], Awaitable[object]]]:
         """Everything of it that is to run for as long as the appliance does; the store is not among it."""

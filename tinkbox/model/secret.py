@@ -15,7 +15,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Final
 
-from tinkbox.model.errors import Invalid
+from tinkbox.model.errors import Invalid, Problem
 from tinkbox.model.text import spelled
 
 MAX_SECRETS: Final = 1_000
@@ -78,6 +78,15 @@ class NamedSecret:
     name: str
     line: int | None
     key: str = ""
+
+
+def no_secret(asked: NamedSecret) -> Problem:
+    """What to say of a place that asks for a secret that there is not."""
+    return Problem(
+        line=asked.line,
+        key=asked.key,
+        text=f'there is no secret "{asked.name}": set it with `tinkbox secret set {asked.name}`',
+    )
 
 
 def check_secret_name(name: str) -> None:

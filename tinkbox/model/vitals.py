@@ -285,6 +285,7 @@ class Vitals:
     `file_size_limit` is how many bytes a file of the process may have, None for any number, and `descriptors` are those of the process.
     `certificates` are sentences about those that the doors show, and `refused_handshakes` hosts that do not take them.
     `audit_broken` is when lines of the audit were found to be missing or replaced last.
+    `secrets` is why secrets that are kept cannot be read, empty: they can.
     `unexamined` says what was not looked at, each with its reason.
     """
 
@@ -313,6 +314,7 @@ class Vitals:
     certificates: tuple[str, ...] = ()
     refused_handshakes: tuple[RefusedHandshake, ...] = ()
     audit_broken: Broken | None = None
+    secrets: str = ""
     operator_socket: str = ""
     engine: EngineTrouble | None = None
     mirrors: tuple[MirrorTrouble, ...] = ()

@@ -55,7 +55,7 @@ from tinkbox.store.output import SERVICE_RUNS, OutputTable
 from tinkbox.store.queues import QueueTable
 from tinkbox.store.rollouts import RolloutTable
 from tinkbox.store.room import RoomTable
-from tinkbox.store.secrets import SecretTable
+from tinkbox.store.secrets import Sealed, SecretTable
 from tinkbox.store.services import ServiceTable
 from tinkbox.store.sessions import SessionTable
 from tinkbox.store.shells import ShellTable
@@ -411,6 +411,21 @@ def examine(path: Path) -> None:
         with closing(sqlite3.connect(f"{path.as_uri()}?mode={mode}", uri=True)) as connection:
             _refuse_newer(connection, path)
             refuse_damaged(connection, path)
+    except sqlite3.Error as error:
+        raise at_start(path, error) from None
+
+
+def kept_secret_of(path: Path) -> Sealed | None:
+    """A secret that the store in a file has, None: it has none, or is not there; change nothing.  Raises Unavailable."""
+    if not path.exists():
+        return None
+    mode = "ro" if path.with_name(f"{path.name}-wal").exists() else "rw"
+    try:
+        with closing(sqlite3.connect(f"{path.as_uri()}?mode={mode}", uri=True)) as connection:
+            connection.row_factory = sqlite3.Row
+            if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'secret'").fetchone():
+                return None
+            return SecretTable(connection).any()
     except sqlite3.Error as error:
         raise at_start(path, error) from None
 

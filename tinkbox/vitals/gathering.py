@@ -52,6 +52,10 @@ def _untold_descriptors() -> Descriptors | None:
     return None
 
 
+async def _all_readable() -> str:
+    return ""
+
+
 def _nothing_broken() -> Broken | None:
     return None
 
@@ -72,7 +76,7 @@ class Sources:
     `unclear` why some of these cannot be known, empty where they can, `tagged` the questions that come in for a VLAN,
     `arp_questions` those for our addresses.
     `damage` is what the store heard of a damaged file while it was used, empty for nothing.  `operator_socket` is why the operator
-    door's unix socket is gone, empty where it is there, `inodes` those of the data folder's file system, None where it counts none, and `data_mount` where that file system is mounted.  `file_size_limit`, `descriptors`, `certificates`, `refused_handshakes` and `audit_broken` are as in `Vitals`.  `mirrors` are
+    door's unix socket is gone, empty where it is there, `inodes` those of the data folder's file system, None where it counts none, and `data_mount` where that file system is mounted.  `file_size_limit`, `descriptors`, `certificates`, `refused_handshakes`, `audit_broken` and `secrets` are as in `Vitals`.  `mirrors` are
     those of registries of which nothing comes.  `unclean_end` is how the appliance before this one ended, None where it was told to.  `host` is this host beside our parts.
     """
 
@@ -99,6 +103,7 @@ class Sources:
     certificates: Callable[[], Sequence[str]] = tuple
     refused_handshakes: Callable[[], Sequence[RefusedHandshake]] = tuple
     audit_broken: Callable[[], Broken | None] = _nothing_broken
+    secrets: Callable[[], Awaitable[str]] = _all_readable
     host: Callable[[], HostVitals | None] = _unknown_host
 
 
@@ -132,6 +137,7 @@ class Gatherer:
         self._versions = Background(lambda: asyncio.to_thread(lambda: tuple(sources.versions())), no_programs, often)
         self._images = Background(sources.images, nothing, often)
         self._database = Background(lambda: asyncio.to_thread(sources.database), "", DAILY)
+        self._secrets = Background(sources.secrets, "", often)
         no_trouble: EngineTrouble | None = None
         self._engine = Background(sources.engine, no_trouble, often)
         self._time = Background(self._off_by, ClockVitals(), lambda told: UNTIL_RIGHT if told.is_off else SELDOM)
@@ -142,6 +148,7 @@ class Gatherer:
             self._images,
             self._database,
             self._engine,
+            self._secrets,
             self._time,
         )
 
@@ -171,6 +178,7 @@ class Gatherer:
             "images": self._images.why,
             "the database": self._database.why,
             "its container engine": self._engine.why,
+            "the key of secrets": self._secrets.why,
             "time servers": self._time.why,
             QUESTIONS_BY_MAC: self._sources.unclear(),
             "memory": "" if host_memory else "the kernel does not tell it",
@@ -205,6 +213,7 @@ class Gatherer:
             certificates=tuple(self._sources.certificates()),
             refused_handshakes=tuple(self._sources.refused_handshakes()),
             audit_broken=self._sources.audit_broken(),
+            secrets=self._secrets.last,
             operator_socket=self._sources.operator_socket(),
             host=host,
             unexamined={part: why for part, why in parts.items() if why} | {**(host.unexamined if host else {})},

@@ -97,6 +97,25 @@ def test_lines_outlive_a_kill_and_those_that_are_taken_away_at_the_end_are_misse
     assert "the audit is not as it was: lines 5 to 6 are missing" in errors
 
 
+def test_key_of_secrets_that_is_gone_is_told_by_the_check_and_the_start(configuration: Configuration) -> None:
+    with serving(configuration):
+        assert tinkbox(configuration, "secret", "set", "db-password", stdin=b"correct-horse").status == 0
+    key = configuration.data / "secrets.key"
+    kept = key.read_bytes()
+    assert "secrets cannot be read" not in run_here("serve", "--config", str(configuration.path), "--check").out
+    key.unlink()
+    assert (
+        f"wrong: secrets cannot be read: their key, {key}, is missing"
+        in run_here("serve", "--config", str(configuration.path), "--check").out
+    )
+    assert not key.exists()
+    with serving(configuration):
+        pass
+    errors = (configuration.data.parent / "stderr").read_text()
+    assert f"their key, {key}, is missing" in errors
+    key.write_bytes(kept)
+
+
 def test_end_that_is_made_anew_does_not_fit_the_head(configuration: Configuration) -> None:
     with serving(configuration):
         push(configuration)

@@ -379,13 +379,15 @@ async def _validated(
 
     async def judged(title: str, one: NewTemplate) -> list[Verdict]:
         found = await templates.validate(one.data, known, devices, who)
+        for note in found.remarks.notes:
+            told.setdefault(of_template(title, note))
         if strict:
             refuse_ignored(found.remarks.ignored)
         verdicts = await in_slices(partial(_placed, one.placed, {}), found)
         if strict:
             return [replace(each, problems=(*each.problems, *each.ignored)) for each in verdicts]
         ignored = (one.placed(found.remarks.ignored), *(each.ignored for each in verdicts))
-        for note in chain(*ignored, found.remarks.notes):
+        for note in chain(*ignored):
             told.setdefault(of_template(title, note))
         return verdicts
 

@@ -29,6 +29,7 @@ from tinkbox.engine.doctor.rules.appliance import (
     other_version,
     port_unheard,
     registry_unusable,
+    secrets_unreadable,
     unclean_end,
 )
 from tinkbox.engine.doctor.rules.boot_step import boot_step_failed, disk_does_not_boot, silent_disk
@@ -205,6 +206,7 @@ RULES: Sequence[Rule] = (
     Rule("DiskNearlyFull", "a disk without room for what is kept", disk_nearly_full),
     Rule("DeletedEarly", "history that was deleted for lack of room", deleted_early),
     Rule("AuditBroken", "an audit of which another program changed lines", audit_broken),
+    Rule("SecretsUnreadable", "secrets whose key is missing or another one", secrets_unreadable),
     Rule("OperatorSocketGone", "a data folder whose operator.sock is gone and stays so", operator_socket_gone),
     Rule("RegistryUnusable", "folders of the registry that cannot be used", registry_unusable),
     Rule("ImageDamaged", "images whose files are damaged", image_damaged),

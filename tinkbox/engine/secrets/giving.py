@@ -3,9 +3,9 @@
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from tinkbox.engine.secrets.key import SecretKey
-from tinkbox.model.errors import Invalid, Problem, Unavailable
+from tinkbox.model.errors import Invalid, Unavailable
 from tinkbox.model.reasons import Reason
-from tinkbox.model.secret import Mark, NamedSecret, SecretUse, in_form, is_true, marks_in, workflow_key
+from tinkbox.model.secret import Mark, NamedSecret, SecretUse, in_form, is_true, marks_in, no_secret, workflow_key
 from tinkbox.model.text import quoted
 from tinkbox.store.database import Tables
 
@@ -46,15 +46,7 @@ class Giving:
         for each in tables.secrets.current(names):
             self._key.open(each.name, each.content)
         missing = {*tables.secrets.missing(names)}
-        problems = {
-            Problem(
-                line=each.line,
-                key=each.key,
-                text=f'there is no secret "{each.name}": set it with `tinkbox secret set {each.name}`',
-            ): None
-            for each in named
-            if each.name in missing
-        }
+        problems = {no_secret(each): None for each in named if each.name in missing}
         if problems:
             raise Invalid("the workflow asks for secrets that there are not", list(problems))
         false = {each.name for each in marks_in([text]) if not is_true(self.marks_key(workflow_id), each)}

@@ -84,6 +84,14 @@ class SecretKey:
                 f"set the secret anew: `tinkbox secret set {name}`"
             ) from None
 
+    def problem(self, name: str, sealed: bytes) -> str:
+        """Why a value that was sealed cannot be read by the key as it is stored now, empty: it can."""
+        try:
+            SecretKey(self._source).open(name, sealed)
+        except Unavailable as error:
+            return str(error)
+        return ""
+
     def _sealing(self) -> bytes:
         return self._derived(b"tinkbox secrets: values")
 

@@ -1,6 +1,8 @@
 """Use-cases of secrets: set, list, delete; what reads a value is in `giving` and `masks` alone."""
 
+import asyncio
 import hmac
+import logging
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -13,6 +15,8 @@ from tinkbox.model.secret import MAX_SECRETS, Secret, check_secret_name, check_v
 from tinkbox.model.text import quoted
 from tinkbox.store.database import Store, Tables
 from tinkbox.store.secrets import Sealed
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,6 +106,18 @@ class Secrets:
             ]
 
         return await self._store.read(question)
+
+    async def examine(self) -> list[str]:
+        """What is wrong at a start.  Raises Unavailable."""
+        if not (why := await self.unreadable()):
+            return []
+        _log.error("%s", why, extra={"action": "secrets.unreadable"})
+        return [why]
+
+    async def unreadable(self) -> str:
+        """Why secrets that are kept cannot be read, empty: they can, or there are none.  Raises Unavailable."""
+        kept = await self._store.look(lambda tables: tables.secrets.any())
+        return "" if kept is None else await asyncio.to_thread(self._key.problem, kept.name, kept.content)
 
     def _check_key(self, tables: Tables, name: str) -> None:
         """Make the key where nothing is kept by one yet; raise Unavailable where what is kept cannot be read by it."""

@@ -22,11 +22,12 @@ from tinkbox.model.documents.hardware import parse_uuid
 from tinkbox.model.documents.kept_documents import KeptDocument, KeptKind
 from tinkbox.model.documents.kubernetes import DEFAULT_NAMESPACE
 from tinkbox.model.documents.rule_sets import template_wanted
-from tinkbox.model.errors import Conflict, Invalid, NotFound, Problem
+from tinkbox.model.errors import Conflict, Invalid, NotFound, Problem, Remarks
 from tinkbox.model.hardware import Hardware
 from tinkbox.model.keys import beginning, exactly
 from tinkbox.model.labels import NO_LABELS, LabelChange, LabelKind, Labels
 from tinkbox.model.listing import OfTemplate
+from tinkbox.model.secret import no_secret
 from tinkbox.model.text import counted, quoted
 from tinkbox.store.database import Store, Tables
 from tinkbox.store.templates import ListedTemplate, Template
@@ -236,11 +237,16 @@ class Templates:
         return stored
 
     async def validate(self, text: str, machines: Sequence[Hardware], devices: Devices | None, who: str) -> Verdicts:
-        """What `validation.validate` says of a text, in this person's turn, as `Rehearsals` has it."""
+        """What `validation.validate` says of a text, in this person's turn, as `Rehearsals` has it; secrets that there are not are notes."""
         with self._renderings.place(who) as turn:
             async with self._rehearsals.turn(who):
                 with seldom_collected:
-                    return await validate(text, machines, self._names, devices, turn, config_maps_in(self._store))
+                    verdicts = await validate(text, machines, self._names, devices, turn, config_maps_in(self._store))
+        asked = {secret.name: secret for each in verdicts for secret in each.secrets}
+        if asked:
+            missing = await self._store.read(lambda tables: tables.secrets.missing(sorted(asked)))
+            verdicts.remarks += Remarks(notes=tuple(no_secret(asked[each]) for each in missing))
+        return verdicts
 
     async def read(self, text: str, read: Callable[[str], T], who: str) -> T:
         """What a document says, read in this person's turn: that takes as long as a rendering."""

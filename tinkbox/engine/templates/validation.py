@@ -27,6 +27,7 @@ from tinkbox.model.devices import Devices
 from tinkbox.model.errors import Invalid, Problem, Remarks
 from tinkbox.model.hardware import Hardware, addressed_by, names_of, spelled_address, worker_of
 from tinkbox.model.images.standing import WantedImage
+from tinkbox.model.secret import NamedSecret
 from tinkbox.thread_turns import Turn, in_thread
 
 GIVEN_BY = "in the -r map"  # to `template validate`
@@ -38,7 +39,7 @@ class Verdict:
     """What came of rendering a template for one machine; no problems means that it is fine.
 
     `machine` is None when devices were given and none of them is known.  `images` are those that it needs there, `ignored` is what
-    was not taken as it stands (`Definition`).
+    was not taken as it stands (`Definition`), `secrets` are those that it asks for.
     """
 
     machine: Hardware | None
@@ -46,6 +47,7 @@ class Verdict:
     problems: tuple[Problem, ...]
     images: tuple[WantedImage, ...] = ()
     ignored: tuple[Problem, ...] = ()
+    secrets: tuple[NamedSecret, ...] = ()
 
 
 class Verdicts(list[Verdict]):
@@ -97,8 +99,16 @@ async def validate(
         for one, (machine, each) in zip(wanted, filled, strict=True):
             problems, images = await in_thread(turn, _judged, each, known.at, names, known.worker_named)
             ignored = each.definition.ignored if isinstance(each, Rendered) else ()
+            asked = tuple(each.definition.secrets) if isinstance(each, Rendered) else ()
             verdicts.append(
-                Verdict(machine=machine, devices=one.devices, problems=problems, images=images, ignored=ignored)
+                Verdict(
+                    machine=machine,
+                    devices=one.devices,
+                    problems=problems,
+                    images=images,
+                    ignored=ignored,
+                    secrets=asked,
+                )
             )
             if isinstance(each, Rendered) and each.notes:
                 verdicts.remarks += Remarks(notes=each.notes)

@@ -16,6 +16,7 @@ from tinkbox.model.errors import Invalid, NotFound, Unavailable
 from tinkbox.model.reasons import Reason
 from tinkbox.model.secret import LEAST_VALUE, MAX_VALUE, PREFIX, revealed
 from tinkbox.model.workflow import Outcome, State
+from tinkbox.store.database import kept_secret_of
 from tinkbox.wire.messages.hosting import Wanted
 from tinkbox.wire.messages.worker import Hello, Offer, Report, decode_offer, encode
 
@@ -184,6 +185,18 @@ async def test_a_workflow_that_names_no_secret_that_there_is_is_refused_with_its
     assert (6, 'there is no secret "db-password": set it with `tinkbox secret set db-password`') in told
     assert (13, 'there is no secret "tls-key": set it with `tinkbox secret set tls-key`') in told
     assert await box.workflows.all() == []
+
+
+async def test_a_template_that_asks_for_a_secret_that_there_is_not_is_told_when_it_is_validated(box: Appliance) -> None:
+    await box.secrets.set("tls-key", VALUE, "ann")
+    machine = parse_hardware(json.dumps(hardware(1)))
+    verdicts = await box.templates.validate(TEMPLATE, [machine], None, "ann")
+    assert [each.problems for each in verdicts] == [()], "it may be set later"
+    assert [each.text for each in verdicts.remarks.notes] == [
+        'there is no secret "db-password": set it with `tinkbox secret set db-password`'
+    ]
+    await box.secrets.set("db-password", VALUE, "ann")
+    assert not (await box.templates.validate(TEMPLATE, [machine], None, "ann")).remarks.notes
 
 
 async def test_a_secret_that_was_deleted_fails_the_action_that_asks_for_it(box: Appliance) -> None:
@@ -357,6 +370,25 @@ async def test_without_its_key_a_secret_fails_its_workflow_and_nothing_else(tmp_
         await box.finish(worker)
         await box.workflows.retry(workflow)
         assert VALUE.decode() in seen(await offered(box, worker))
+
+
+async def test_key_that_is_missing_or_another_one_is_told_at_the_start_and_while_it_runs(tmp_path: Path) -> None:
+    key, away = tmp_path / "secrets.key", tmp_path / "put-away"
+    async with appliance(tmp_path / "db") as box:
+        assert await box.secrets.unreadable() == "", "there is no secret"
+        await box.secrets.set("db-password", VALUE, "ann")
+        assert await box.secrets.unreadable() == ""
+        key.rename(away)
+        assert "is missing" in await box.secrets.unreadable()
+        sealed = kept_secret_of(tmp_path / "db")
+        assert sealed is not None
+        assert sealed.name == "db-password"
+    async with appliance(tmp_path / "db") as box:
+        key.write_text("x" * 64)
+        assert 'the secret "db-password" cannot be read' in await box.secrets.unreadable()
+        assert "is not the key by which it was kept" in await box.secrets.unreadable()
+        away.replace(key)
+        assert await box.secrets.unreadable() == ""
 
 
 async def test_values_that_were_replaced_are_forgotten_once_no_workflow_masks_them(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from tinkbox.cli.terminal.watched_list import show_found
 from tinkbox.cli.typed_words import key_for_scripts
 from tinkbox.cli.wording.machines import seen_standing, shown_by, standing, why
 from tinkbox.cli.wording.timelines import NO_BOOTS, detail, timeline
-from tinkbox.model.errors import NotFound
+from tinkbox.model.errors import Forbidden, NotFound
 from tinkbox.model.key_kinds import KeyKind
 from tinkbox.model.labels import show_labels
 
@@ -215,7 +215,7 @@ async def _with_timeline(operator: "Operator", key: str) -> Document:
     try:
         return {**await operator.hardware.get(key), "timeline": await operator.hardware.timeline(key)}
     except NotFound:
-        with suppress(NotFound):
+        with suppress(NotFound, Forbidden):  # a token with a scope sees no unknown machines
             return _unregistered(await operator.seen.get(key))
         raise
 

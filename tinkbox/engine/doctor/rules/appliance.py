@@ -459,6 +459,18 @@ def audit_broken(case: Case) -> Iterator[Finding]:
         )
 
 
+def secrets_unreadable(case: Case) -> Iterator[Finding]:
+    """Secrets whose key is missing or another one."""
+    why = case.vitals.secrets if case.vitals else ""
+    if why:
+        yield Finding(
+            gravity=Gravity.FAULT,
+            cause="The key of secrets is missing, or is another one: workflows that ask for a secret are refused or fail, at the latest after the next start.",
+            evidence=(f"{moment(case.now)} {why}",),
+            remedy="Put the key back from its backup; nothing has to be started again. Without one, delete the secrets and set them anew (`tinkbox secret list`).",
+        )
+
+
 def operator_socket_gone(case: Case) -> Iterator[Finding]:
     """The operator door's unix socket was deleted, and could not be made anew: commands on this host reach nothing."""
     vitals = case.vitals

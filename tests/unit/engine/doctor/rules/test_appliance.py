@@ -9,7 +9,7 @@ import pytest
 from tests.unit.engine.boot_story import BEGIN, appliance
 from tinkbox.engine.doctor.case import Case, KnownHost
 from tinkbox.engine.doctor.doctor import diagnose, faults
-from tinkbox.engine.doctor.rules.appliance import audit_broken
+from tinkbox.engine.doctor.rules.appliance import audit_broken, secrets_unreadable
 from tinkbox.model.audit import Broken
 from tinkbox.model.diagnosis import Diagnosis, Gravity
 from tinkbox.model.engine_trouble import EngineFault, EngineTrouble
@@ -278,3 +278,10 @@ def test_broken_audit_is_told_for_a_week() -> None:
     older = replace(told, audit_broken=Broken(number=9, at=at - timedelta(days=2), why=""))
     assert not list(audit_broken(appliance(vitals=older)))
     assert not list(audit_broken(appliance()))
+
+
+def test_secrets_that_cannot_be_read_are_told() -> None:
+    (found,) = secrets_unreadable(appliance(vitals=Vitals(at=BEGIN, secrets="their key is missing")))
+    assert found.gravity is Gravity.FAULT
+    assert "their key is missing" in found.evidence[0]
+    assert not list(secrets_unreadable(appliance(vitals=Vitals(at=BEGIN))))

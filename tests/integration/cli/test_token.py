@@ -37,7 +37,7 @@ def test_a_token_is_made_and_used_and_revoked_without_a_restart(appliance: Confi
     }
     assert run("hardware", "list", environment=environment).status == 0
     nothing = run("hardware", "get", "nosuch", environment=environment)
-    assert (nothing.status, nothing.err.count('"nosuch" within the scope of anna, rack=r1')) == (1, 1), nothing.err
+    assert (nothing.status, nothing.err.count("'nosuch' within the scope of anna, rack=r1")) == (1, 1), nothing.err
     refused = run("hardware", "delete", "machine-1", "--yes", environment=environment)
     assert (refused.status, "`tinkbox token create NAME --right operate`" in refused.err) == (1, True)
     assert typed("token", "revoke", "anna", "--yes").out == "Revoked token:  anna\n"

@@ -6,9 +6,11 @@ from dataclasses import replace
 from datetime import datetime
 from functools import cache
 from importlib import resources
-from typing import Any
+from typing import Any, Final
 
 from tinkbox.model.audit import EXAMINED, NONE_BEFORE, Act, Head, Kind, Line, Listing, in_lines, line_of, missing_lines
+
+NOTHING_KNOWN: Final = Head()
 
 
 class AuditTable:
@@ -17,7 +19,7 @@ class AuditTable:
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._sql = connection
 
-    def add(self, act: Act, at: datetime, known: Head) -> int:
+    def add(self, act: Act, at: datetime, known: Head = NOTHING_KNOWN) -> int:
         """Append an act at the end, in as many lines as it takes; returns the number of the first.
 
         They follow the last line there is, or the `known` one where that is not there any more (`missing`): then neither its

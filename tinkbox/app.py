@@ -61,7 +61,7 @@ from tinkbox.door.lasting import end_with_door
 from tinkbox.door.live_requests import end_with_token
 from tinkbox.door.local_socket import LocalSocket
 from tinkbox.door.open_files import raise_open_files, tell_used_up
-from tinkbox.door.other_door import leads_to_other_door
+from tinkbox.door.other_door import leads_to_other_door, leads_to_registry
 from tinkbox.door.paths import add_routes
 from tinkbox.door.pressure import Pressure
 from tinkbox.door.problems import refusals_become_problems
@@ -255,7 +255,11 @@ async def _run(
             sockets.operator,
             OPERATOR_CONNECTIONS,
             appliance.operator_routes(),
-            [bearer_only(appliance.tokens.bearer, appliance.refused_tokens, proven), record_changes],
+            [
+                leads_to_registry(sockets.networks[0].https_registry or sockets.networks[0].registry),
+                bearer_only(appliance.tokens.bearer, appliance.refused_tokens, proven),
+                record_changes,
+            ],
             known=proven.knows,
             in_need=True,
             encrypted_at=f"https://{settings.operator.listen}",

@@ -34,5 +34,22 @@ def leads_to_other_door(routes: Iterable[web.RouteDef], listens: str) -> Middlew
     return lead
 
 
+def leads_to_registry(registry: str) -> Middleware:
+    """Middleware of the operator door, outside of what asks for a token: who looks for the registry here is told where the `registry` is.
+
+    The answer is an error of OCI distribution, as such clients show it.
+    """
+    where = f"this is the operator door. The registry is on the node door: `docker login {registry}`"
+    told = {"errors": [{"code": "NAME_UNKNOWN", "message": where}]}
+
+    @web.middleware
+    async def lead(request: web.Request, handler: Handler) -> web.StreamResponse:
+        if _first(request.path) == "v2" and isinstance(request.match_info.http_exception, web.HTTPNotFound):
+            return web.json_response(told, status=_NOT_FOUND)
+        return await handler(request)
+
+    return lead
+
+
 def _first(path: str) -> str:
     return path.removeprefix("/").partition("/")[0]

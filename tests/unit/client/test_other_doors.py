@@ -113,11 +113,14 @@ async def test_the_door_for_machines_names_the_operator_door(kind: type[Connecti
 
 async def test_the_operator_door_names_the_registry_to_its_clients_and_asks_for_no_token_first() -> None:
     @web.middleware
-    async def wants_token(_: web.Request, __: Handler) -> web.StreamResponse:
+    async def wants_token(_: web.Request, handler: Handler) -> web.StreamResponse:
         return web.Response(status=401)
 
+    async def wanted(_: web.Request) -> web.StreamResponse:
+        return web.Response()
+
     application = web.Application(middlewares=[leads_to_registry("172.30.0.1"), wants_token])
-    application.add_routes([web.get("/v1/hardware", lambda _: web.Response())])
+    application.add_routes([web.get("/v1/hardware", wanted)])
     async with TestServer(application) as server, TestClient(server) as client:
         for path in ("/v2/", "/v2/hello/manifests/v1"):
             answer = await client.get(path)

@@ -22,9 +22,9 @@ from tinkbox.model.tokens import without_tokens
 NONE_BEFORE: Final = "0" * 64
 # Letters of a text in a line, and octets of it in JSON of ASCII alone, where a letter may take twelve.
 MOST_LETTERS: Final = 300
-MOST_TEXT: Final = 700
+MOST_TEXT: Final = 500
 # Octets of the names of one thing in one line; more of them are told of the same thing once more.
-MOST_NAMES: Final = 2_000
+MOST_NAMES: Final = 1_000
 # What a list says beside a line; it is no part of it, so that nothing is worked out of it.
 BESIDE: Final = ("digest", "outcome")
 # Octets of a line in such JSON: of what one cannot tell there are several.  A syslog message of it fits into 8,192, of which a

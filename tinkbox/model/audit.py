@@ -22,7 +22,7 @@ from tinkbox.model.tokens import without_tokens
 NONE_BEFORE: Final = "0" * 64
 # Letters of a text in a line, and octets of it in JSON of ASCII alone, where a letter may take twelve.
 MOST_LETTERS: Final = 300
-MOST_TEXT: Final = 500
+MOST_TEXT: Final = 700
 # Octets of the names of one thing in one line; more of them are told of the same thing once more.
 MOST_NAMES: Final = 1_000
 # What a list says beside a line; it is no part of it, so that nothing is worked out of it.

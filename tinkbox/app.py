@@ -662,7 +662,8 @@ def _unanswered(settings: Settings, sockets: Sockets) -> Iterator[str]:
 def _exposed(settings: Settings, sockets: Sockets) -> list[str]:
     """What machines can reach that is for people; a warning, since some hosts have one network only, and a token is asked for."""
     listen = settings.operator.listen
-    if not _is_reached(settings, sockets.networks):
+    others = [each for each in sockets.networks if not each.interface.address.is_loopback]
+    if not _is_reached(settings, others):
         return []
     who = "every machine on the provisioning network, who may try tokens"
     return [f"warning: operator.listen {listen} is open to {who}: listen on 127.0.0.1, or on a network of people"]

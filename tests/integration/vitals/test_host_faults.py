@@ -228,7 +228,7 @@ def test_long_packets_that_this_host_drops_at_a_machines_port_are_blamed_for_its
     rules.write_text(f"table netdev own {{\n{chain}\n}}\n")
     lab.network.run(["nft", "-f", str(rules)])
     cause = told(lab, "RepliesRefused")["cause"]
-    packets = "HTTP and TFTP packets of more than 500 bytes"
+    packets = "HTTP, HTTPS and TFTP packets of more than 500 bytes"
     assert cause.startswith(f"The appliance's own firewall drops {packets} to machines behind port {port} of lab: ")
     assert box.gives_up()
     lab.until_stopped(21)

@@ -254,7 +254,7 @@ def test_an_export_asks_for_what_is_named(tinkbox: Tinkbox, appliance: FakeAppli
     assert [each.partition("?")[2] for each, _ in appliance.asked] == [
         "what=hardware%2Fnode7&what=template&label=rack%3Dr1",
         (
-            "what=hardware&what=template&what=workflowruleset&what=policy&what=task&what=machine.bmc&what=job.bmc&what=task.bmc"
+            "what=hardware&what=template&what=workflowruleset&what=policy&what=task&what=configmap&what=machine.bmc&what=job.bmc&what=task.bmc"
             "&what=workflow"
         ),
     ]

@@ -47,6 +47,7 @@ class Authority:
                 serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
             )
             + made.sign(self.key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM)
+            + self.pem.encode()  # which a box shows as well
         )
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(path)

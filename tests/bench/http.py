@@ -6,7 +6,7 @@ processes on the other processors.
 
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -55,14 +55,16 @@ def write_random(path: Path, megabytes: int) -> None:
             file.write(os.urandom(1_000_000))
 
 
-def throughput(network: Network, url: str, clients: int, downloads: int = DOWNLOADS) -> float:
-    """Megabytes (10^6 bytes) per second of all clients together, which share the downloads evenly."""
+def throughput(
+    network: Network, url: str, clients: int, downloads: int = DOWNLOADS, options: Sequence[str] = ()
+) -> float:
+    """Megabytes (10^6 bytes) per second of all clients together, which share the downloads evenly; `options` are curl's."""
     each = downloads // clients
-    command = network.inside(as_client("curl", "--silent", "--fail", *["--output", "/dev/null", url] * each))
+    command = network.inside(as_client("curl", "--silent", "--fail", *options, *["--output", "/dev/null", url] * each))
     began = time.perf_counter()
     fetching = [start(command) for _ in range(clients)]
     try:
-        statuses = [process.wait(120) for process in fetching]
+        statuses = [process.wait(300) for process in fetching]
     finally:
         for process in fetching:
             stop(process)

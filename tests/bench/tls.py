@@ -12,11 +12,10 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 
 from examples.lab.network import Network
-from examples.lab.processes import start, stop
 from tests.bench.connection import Connection
 from tests.bench.figures import Comparison
-from tests.bench.http import DOWNLOADS, MEGABYTES, RAMDISK, write_random
-from tests.bench.lab import appliance, as_client, cable, folder, need, on_loopback
+from tests.bench.http import DOWNLOADS, MEGABYTES, RAMDISK, throughput, write_random
+from tests.bench.lab import appliance, cable, folder, need, on_loopback
 from tests.bench.peers import start_nginx
 
 TOOLS = {"nginx": "nginx-light", "curl": "curl", "ip": "iproute2"}
@@ -50,7 +49,7 @@ def compare() -> Iterator[Comparison]:
         ):
             comparison = Comparison(what="200 MB ramdisk over HTTPS, 1 client", unit="MB/s", peer=peer, better="more")
             for _ in range(ROUNDS):
-                comparison.add(throughput(our_clients, ours, 1), throughput(clients, url, 1))
+                comparison.add(_throughput(our_clients, ours, 1), _throughput(clients, url, 1))
             yield comparison
         storm = Comparison(
             what=f"200 MB ramdisk over HTTPS, {STORM} clients at once",
@@ -60,36 +59,15 @@ def compare() -> Iterator[Comparison]:
         )
         for _ in range(ROUNDS):
             storm.add(
-                throughput(our_clients, ours, STORM, STORM_DOWNLOADS),
-                throughput(our_clients, plain, STORM, STORM_DOWNLOADS),
+                _throughput(our_clients, ours, STORM, STORM_DOWNLOADS),
+                _throughput(our_clients, plain, STORM, STORM_DOWNLOADS),
             )
         yield storm
     yield from _questions()
 
 
-def throughput(network: Network, url: str, clients: int, downloads: int = DOWNLOADS) -> float:
-    """Megabytes (10^6 bytes) per second of all clients together, which share the downloads evenly."""
-    each = downloads // clients
-    curl = [
-        "curl",
-        "--silent",
-        "--fail",
-        "--insecure",
-        "--tls13-ciphers",
-        SUITE,
-        *["--output", "/dev/null", url] * each,
-    ]
-    began = time.perf_counter()
-    fetching = [start(network.inside(as_client(*curl))) for _ in range(clients)]
-    try:
-        statuses = [process.wait(300) for process in fetching]
-    finally:
-        for process in fetching:
-            stop(process)
-    seconds = time.perf_counter() - began
-    if any(statuses):
-        raise RuntimeError(f"curl {url} ended with {statuses}")
-    return each * clients * MEGABYTES / seconds
+def _throughput(network: Network, url: str, clients: int, downloads: int = DOWNLOADS) -> float:
+    return throughput(network, url, clients, downloads, ("--insecure", "--tls13-ciphers", SUITE))
 
 
 def _questions() -> Iterator[Comparison]:

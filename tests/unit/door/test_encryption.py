@@ -14,7 +14,7 @@ import aiohttp
 import pytest
 from aiohttp import web
 
-from tests.unit.door.authority import Authority
+from tests.authority import Authority
 from tests.unit.door.our_loop import in_our_loop
 from tinkbox.cli.nouns.login import trusted_authority
 from tinkbox.client.operator.box_certificates import is_surely_unknown, shown_authority, verify
@@ -38,6 +38,9 @@ class Door:
     refused: RefusedHandshakes
     authority: Authority
 
+    def trusting(self) -> ssl.SSLContext:
+        return ssl.create_default_context(cadata=self.authority.pem)
+
     @property
     def url(self) -> str:
         return f"https://{HERE}:{self.port}"
@@ -47,7 +50,7 @@ class Door:
 async def door(
     tmp_path: Path, *, head: float = 60.0, each: int = 4, more: Sequence[web.RouteDef] = ()
 ) -> AsyncIterator[Door]:
-    authority = Authority.made(tmp_path)
+    authority = Authority(tmp_path)
     file = tmp_path / "file"
     file.write_bytes(bytes(range(256)) * (LARGE // 256))
 
@@ -86,7 +89,7 @@ async def door(
         listening.setblocking(False)
         port = listening.getsockname()[1]
         encryption = Encryption(
-            context=authority.server_context(),
+            context=authority.server(HERE),
             turns=HandshakeTurns(lambda _: False, asyncio.get_running_loop().time),
             refused=refused,
             address=f"https://{HERE}:{port}",
@@ -122,7 +125,7 @@ async def refused_once(made: Door) -> str:
 @in_our_loop
 async def test_a_host_of_which_one_handshake_came_through_and_another_did_not_has_both_told(tmp_path: Path) -> None:
     async with door(tmp_path) as made, aiohttp.ClientSession() as http:
-        context = made.authority.client_context()
+        context = made.trusting()
         async with http.get(made.url, ssl=context) as answer:
             assert answer.status == 200
         _, stranger = await asyncio.open_connection(HERE, made.port)
@@ -136,7 +139,7 @@ async def test_a_host_of_which_one_handshake_came_through_and_another_did_not_ha
 async def test_requests_bodies_files_and_web_sockets_go_through_it(tmp_path: Path) -> None:
     async with (
         door(tmp_path) as made,
-        aiohttp.ClientSession(made.url, connector=aiohttp.TCPConnector(ssl=made.authority.client_context())) as client,
+        aiohttp.ClientSession(made.url, connector=aiohttp.TCPConnector(ssl=made.trusting())) as client,
     ):
         async with client.get("/") as response:
             assert await response.text() == f"https {HERE}"
@@ -158,7 +161,7 @@ def fetched_slowly(made: Door, path: str) -> bytes:
     with socket.socket() as plain:
         plain.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 8 << 10)
         plain.connect((HERE, made.port))
-        with made.authority.client_context().wrap_socket(plain, server_hostname=HERE) as reader:
+        with made.trusting().wrap_socket(plain, server_hostname=HERE) as reader:
             reader.sendall(f"GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n".encode())
             pieces = []
             while piece := reader.recv(1 << 10):
@@ -175,7 +178,7 @@ async def test_a_reader_that_pauses_again_and_again_gets_the_whole_file(tmp_path
 @in_our_loop
 async def test_a_connection_is_given_back_when_its_client_has_gone(tmp_path: Path) -> None:
     async with door(tmp_path) as made:
-        connector = aiohttp.TCPConnector(ssl=made.authority.client_context())
+        connector = aiohttp.TCPConnector(ssl=made.trusting())
         async with aiohttp.ClientSession(made.url, connector=connector) as client, client.get("/") as response:
             await response.read()
         await all_given_back(made)
@@ -293,8 +296,8 @@ async def test_a_log_in_that_only_looks_at_the_certificate_is_no_refusal(
 def test_an_authority_of_this_host_is_known_in_its_file_and_in_its_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    authority = Authority.made(tmp_path)
-    pem = authority.certificate.read_text()
+    pem, file = Authority(tmp_path).pem, tmp_path / "authority.pem"
+    file.write_text(pem)
     folder = tmp_path / "certs"
     folder.mkdir()
     monkeypatch.setenv("SSL_CERT_FILE", "/dev/null")
@@ -303,5 +306,5 @@ def test_an_authority_of_this_host_is_known_in_its_file_and_in_its_folder(
     (folder / "0a1b2c3d.0").write_text(f"# a comment\n{pem}")
     assert not is_surely_unknown(pem)
     (folder / "0a1b2c3d.0").unlink()
-    monkeypatch.setenv("SSL_CERT_FILE", str(authority.certificate))
+    monkeypatch.setenv("SSL_CERT_FILE", str(file))
     assert not is_surely_unknown(pem)

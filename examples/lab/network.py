@@ -21,11 +21,14 @@ ADDRESS = IPv4Interface("172.30.0.1/24")
 
 
 class Network:
-    """Use it in a `with`; `interface` and `address` are where the appliance serves."""
+    """Use it in a `with`; `interface`, `address` and `mac` are where the appliance serves."""
 
     def __init__(self, address: IPv4Interface = ADDRESS) -> None:
         self.interface = BRIDGE
         self.address = address.ip
+        # Without an address of its own a bridge takes its ports' lowest: a new cable would change it, and
+        # machines that know the appliance by the old one would not find it any more.
+        self.mac = ":".join(f"{byte:02x}" for byte in (2, 0, *self.address.packed))
         self._taps = 0
         self._processes: list[subprocess.Popen[bytes]] = []
         self._keeper = start(
@@ -37,10 +40,7 @@ class Network:
             raise PermissionError("a network namespace needs root: run as root")
         try:
             self.run(["ip", "link", "set", "lo", "up"])
-            # Without an address of its own a bridge takes its ports' lowest: a new cable would change it, and
-            # machines that know the appliance by the old one would not find it any more.
-            own = ":".join(f"{byte:02x}" for byte in (2, 0, *self.address.packed))
-            self.run(["ip", "link", "add", BRIDGE, "address", own, "type", "bridge", "forward_delay", "0"])
+            self.run(["ip", "link", "add", BRIDGE, "address", self.mac, "type", "bridge", "forward_delay", "0"])
             self.run(["ip", "address", "add", str(address), "dev", BRIDGE])
             self.run(["ip", "link", "set", BRIDGE, "up"])
             self.start([sys.executable, "-E", "-S", router.__file__, BRIDGE], stdout=subprocess.DEVNULL)

@@ -15,6 +15,8 @@ from examples.demo.appliance import Appliance
 from examples.lab.network import ADDRESS, Network
 from examples.lab.processes import start, stop
 from tests.integration.cli.serving import Configuration, configure
+from tinkbox import __version__
+from tinkbox.osie import image
 
 ROOT = Path(__file__).parents[2]
 TINKBOX = ROOT / "dist" / "tinkbox"
@@ -95,6 +97,14 @@ def appliance(network: Network, work: Path, osie: Path | None = None) -> Applian
     started = Appliance(network, as_server(TINKBOX), work, osie or work / "nothing", room)
     until(started.ready, "tinkbox serve")
     return started
+
+
+def describe_osie(folder: Path) -> None:
+    """Describe what was laid into the folder of an architecture: a kernel alone counts as half an OSIE."""
+    files = {each.name: image.describe(each) for each in sorted(folder.iterdir())}
+    image.write(
+        image.OsieImage(architecture=folder.name, version=__version__, kernel="none", files=files, packages={}), folder
+    )
 
 
 @contextmanager

@@ -30,7 +30,7 @@ from examples.lab.network import Network
 from tests.bench.dhcp import prepare
 from tests.bench.figures import Comparison
 from tests.bench.http import write_random
-from tests.bench.lab import ROOT, appliance, as_client, cable, folder, need
+from tests.bench.lab import ROOT, appliance, as_client, cable, describe_osie, folder, need
 from tests.bench.peers import start_dnsmasq, start_nginx
 from tests.bench.start import inside, megabytes
 from tests.bench.usage import seconds_of
@@ -92,6 +92,7 @@ def compare() -> Iterator[Comparison]:
         osie = work / "osie" / "x86_64"
         for each in {storm.file: storm for storm in STORMS}.values():
             write_random(osie / each.file, each.size)
+        describe_osie(osie)
         (our_end, our_clients), (their_end, their_clients) = (
             cables.enter_context(cable(SERVER, CLIENTS)) for _ in range(2)
         )

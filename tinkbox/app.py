@@ -43,10 +43,9 @@ from tinkbox.data_folder import (
     refuse_emptied_store,
     shut_away,
 )
-from tinkbox.door.answers import Answers, limit_answers
-from tinkbox.door.auditing import keep_audit, refused_attempts
-from tinkbox.door.bodies import Bodies, limit_bodies
-from tinkbox.door.connections import (
+from tinkbox.door.answers.answers import Answers, limit_answers
+from tinkbox.door.answers.other_door import leads_to_other_door, leads_to_registry
+from tinkbox.door.connections.connections import (
     MAX_HEAD,
     MAX_HEADERS,
     READ_AHEAD,
@@ -55,17 +54,18 @@ from tinkbox.door.connections import (
     Connections,
     watch_heads,
 )
-from tinkbox.door.encryption import Encryption, HandshakeTurns
+from tinkbox.door.connections.encryption import Encryption, HandshakeTurns
+from tinkbox.door.connections.local_socket import LocalSocket
+from tinkbox.door.connections.proven_hosts import ProvenHosts
 from tinkbox.door.last_room import keep_last_room
-from tinkbox.door.lasting import end_with_door
-from tinkbox.door.live_requests import end_with_token
-from tinkbox.door.local_socket import LocalSocket
 from tinkbox.door.open_files import raise_open_files, tell_used_up
-from tinkbox.door.other_door import leads_to_other_door, leads_to_registry
-from tinkbox.door.paths import add_routes
-from tinkbox.door.pressure import Pressure
 from tinkbox.door.problems import refusals_become_problems
-from tinkbox.door.proven_hosts import ProvenHosts
+from tinkbox.door.requests.auditing import keep_audit, refused_attempts
+from tinkbox.door.requests.bodies import Bodies, limit_bodies
+from tinkbox.door.requests.lasting import end_with_door
+from tinkbox.door.requests.live_requests import end_with_token
+from tinkbox.door.requests.paths import add_routes
+from tinkbox.door.requests.pressure import Pressure
 from tinkbox.engine.audit.head import KEY as AUDIT_KEY
 from tinkbox.engine.secrets.key import KEY_FILE, SecretKey, key_source
 from tinkbox.engine.templates.rendering_process import render_confined

@@ -46,14 +46,14 @@ from tinkbox.boot.tftp.server import TftpServer
 from tinkbox.boot.tftp.transfer_room import TransferRoom
 from tinkbox.certificates import Certificates
 from tinkbox.disk_room import free_in, inodes_in, mounted_at, size_in
-from tinkbox.door.connections import THIS_HOST
-from tinkbox.door.encryption import RefusedHandshakes
-from tinkbox.door.live_requests import LiveRequests
-from tinkbox.door.local_users import user_holder
+from tinkbox.door.connections.connections import THIS_HOST
+from tinkbox.door.connections.encryption import RefusedHandshakes
+from tinkbox.door.connections.local_users import user_holder
+from tinkbox.door.connections.reading_pace import ReadingPace
 from tinkbox.door.open_files import OpenFiles
-from tinkbox.door.reading_pace import ReadingPace
-from tinkbox.door.refused_tokens import RefusedTokens
-from tinkbox.door.request_counts import Traffic
+from tinkbox.door.requests.live_requests import LiveRequests
+from tinkbox.door.requests.refused_tokens import RefusedTokens
+from tinkbox.door.requests.request_counts import Traffic
 from tinkbox.engine.doctor.case import OsieSize
 from tinkbox.engine.doctor.examiner import Examiner, Premises
 from tinkbox.engine.doctor.presence import Presence

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from tinkbox.boot.network.interfaces import ProvisioningInterface, provisioning_interfaces
 from tinkbox.boot.network.sockets import Taken, bind_tcp, bind_udp
-from tinkbox.door.local_socket import LocalSocket
+from tinkbox.door.connections.local_socket import LocalSocket
 from tinkbox.model.errors import Invalid, Unavailable
 from tinkbox.model.leases import Subnet
 from tinkbox.model.text import counted

@@ -25,7 +25,7 @@ from tinkbox.client.device_flow import Token, sign_in
 from tinkbox.client.operator import Operator
 from tinkbox.client.operator.lasting_connection import LastingConnection
 from tinkbox.door.problems import refusals_become_problems
-from tinkbox.door.refused_tokens import RefusedTokens
+from tinkbox.door.requests.refused_tokens import RefusedTokens
 from tinkbox.model.access import Means, Right
 from tinkbox.model.errors import Denied, Forbidden, Invalid
 from tinkbox.oidc.issuer_keys import IssuerKeys

@@ -12,11 +12,11 @@ from aiohttp import web
 from aiohttp.typedefs import Middleware
 
 from tinkbox.api.requests import refuse_unknown_names
-from tinkbox.door.bodies import holder_of
-from tinkbox.door.live_requests import note_token
+from tinkbox.door.connections.proven_hosts import ProvenHosts
 from tinkbox.door.problems import Handler
-from tinkbox.door.proven_hosts import ProvenHosts
-from tinkbox.door.refused_tokens import RefusedTokens
+from tinkbox.door.requests.bodies import holder_of
+from tinkbox.door.requests.live_requests import note_token
+from tinkbox.door.requests.refused_tokens import RefusedTokens
 from tinkbox.model.access import Caller, Means, Right, operator
 from tinkbox.model.errors import Denied, Forbidden
 

@@ -14,8 +14,8 @@ from typing import Any, Final, Protocol, TypeVar
 from aiohttp import hdrs, web
 
 from tinkbox.api.access import TICKET, alternatives, caller
-from tinkbox.door.auditing import Record, audit_of, known_as, named_in, recorded, route_of
 from tinkbox.door.problems import Handler
+from tinkbox.door.requests.auditing import Record, audit_of, known_as, named_in, recorded, route_of
 from tinkbox.model.access import Caller, Right
 from tinkbox.model.audit import Changed, Did, digest_of, fits
 from tinkbox.model.duration import show_duration

@@ -13,8 +13,8 @@ from typing import Any, Final, Protocol
 from aiohttp import hdrs, web
 
 from tinkbox.api.auditing import record_of
-from tinkbox.door.auditing import Record
 from tinkbox.door.problems import Handler
+from tinkbox.door.requests.auditing import Record
 from tinkbox.engine.machines.known_machines import KnownMachines
 from tinkbox.engine.templates.templates import Templates
 from tinkbox.engine.workflows.workflows import Workflows

@@ -7,7 +7,7 @@ from typing import Final
 
 from aiohttp import web
 
-from tinkbox.door.lasting import lasting
+from tinkbox.door.requests.lasting import lasting
 from tinkbox.model.errors import Denied
 
 LOOK_EVERY = 5.0

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from aiohttp import web
 
 from tinkbox.api.access import from_socket
-from tinkbox.door.connections import THIS_HOST
+from tinkbox.door.connections.connections import THIS_HOST
 from tinkbox.model.errors import TooMany
 from tinkbox.model.limits import Ledger
 

@@ -2,7 +2,7 @@
 
 To make one takes up to a second of the event loop, which booting machines need as well.  So it is made in slices, between
 which they are answered, and people take turns: however many are asked for at once, a machine waits for one slice.  What is
-made waits to be read without a turn (`door.answers`).
+made waits to be read without a turn (`door.answers.answers`).
 """
 
 import json
@@ -15,8 +15,8 @@ from aiohttp import web
 
 from tinkbox.api.access import caller
 from tinkbox.api.answers import Json, written
-from tinkbox.door.answers import OneAnswer
-from tinkbox.door.client_presence import WhileThere
+from tinkbox.door.answers.answers import OneAnswer
+from tinkbox.door.connections.client_presence import WhileThere
 from tinkbox.door.problems import Handler
 from tinkbox.engine.turns import Queue, in_slices
 

@@ -52,8 +52,8 @@ def page(
 ) -> str:
     """The whole page.
 
-    `answers` are those of the node door (`door.request_counts`), `limits` what is taken of each, `refused_tokens` how
-    many were shown that are not valid, `conditions` how many the doctor's rounds
+    `answers` are those of the node door (`door.requests.request_counts`), `limits` what is taken of each, `refused_tokens`
+    how many were shown that are not valid, `conditions` how many the doctor's rounds
     found by rule and gravity, `deliveries` how far each place has the lines of the audit.
     """
     tally = figures.tally

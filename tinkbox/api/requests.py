@@ -14,7 +14,7 @@ from typing import Any, Final, TypedDict, TypeVar
 from aiohttp import hdrs, web
 
 from tinkbox.api.parameters import Parameter, parameter
-from tinkbox.door.bodies import body_of
+from tinkbox.door.requests.bodies import body_of
 from tinkbox.model.devices import device_value
 from tinkbox.model.documents.json_text import TooManyValues, read_document, read_large
 from tinkbox.model.errors import Invalid, TooLarge

@@ -12,7 +12,7 @@ from aiohttp import web
 
 from tinkbox.api.access import caller
 from tinkbox.api.requests import key_of
-from tinkbox.door.live_requests import LiveRequests
+from tinkbox.door.requests.live_requests import LiveRequests
 from tinkbox.engine.machines.machines import Machines
 from tinkbox.engine.machines.machines_within import MachinesWithin
 from tinkbox.engine.people.tokens import LEFT_SCOPE, Tokens

@@ -5,7 +5,7 @@ from typing import Final
 
 from aiohttp import web
 
-from tinkbox.door.bodies import body_of
+from tinkbox.door.requests.bodies import body_of
 from tinkbox.engine.machines.enrolments import Enrolments
 from tinkbox.model.errors import TooMany
 from tinkbox.model.rates import Buckets, Rate

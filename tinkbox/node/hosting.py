@@ -5,7 +5,7 @@ from functools import partial
 
 from aiohttp import web
 
-from tinkbox.door.bodies import body_of
+from tinkbox.door.requests.bodies import body_of
 from tinkbox.engine.services.services import Services
 from tinkbox.node.handed_in import HandedIn
 from tinkbox.node.polls import Authenticate, answered, awaited, is_private, nothing_yet, offset_of, worker_of

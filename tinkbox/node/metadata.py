@@ -14,7 +14,7 @@ from typing import Final
 
 from aiohttp import web
 
-from tinkbox.door.bodies import body_of
+from tinkbox.door.requests.bodies import body_of
 from tinkbox.engine.machines.metadata_tokens import PATH
 from tinkbox.engine.metadata.installed_systems import InstalledSystems
 from tinkbox.engine.metadata.write_back import WriteBack

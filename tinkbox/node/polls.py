@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from aiohttp import web
 
-from tinkbox.door.lasting import lasting
+from tinkbox.door.requests.lasting import lasting
 from tinkbox.model.errors import Denied, Invalid
 from tinkbox.wire.messages.session import INSTANCE
 

@@ -2,7 +2,7 @@
 
 from aiohttp import web
 
-from tinkbox.door.bodies import body_of
+from tinkbox.door.requests.bodies import body_of
 from tinkbox.engine.workflows.running_progress import RunningProgress
 from tinkbox.node.polls import Authenticate, worker_of
 from tinkbox.wire.messages.progress import decode_telling

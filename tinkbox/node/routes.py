@@ -7,8 +7,8 @@ from functools import partial
 
 from aiohttp import web
 
-from tinkbox.door.answers import in_pieces
-from tinkbox.door.bodies import body_of
+from tinkbox.door.answers.answers import in_pieces
+from tinkbox.door.requests.bodies import body_of
 from tinkbox.engine.boot.booting import Booting
 from tinkbox.engine.workflows.attempts import Attempts
 from tinkbox.engine.workflows.breakpoints import Breakpoints

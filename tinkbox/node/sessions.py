@@ -2,8 +2,8 @@
 
 from aiohttp import web
 
-from tinkbox.door.bodies import body_of
-from tinkbox.door.refused_tokens import RefusedTokens
+from tinkbox.door.requests.bodies import body_of
+from tinkbox.door.requests.refused_tokens import RefusedTokens
 from tinkbox.engine.machines.sessions import Sessions
 from tinkbox.model.errors import Denied
 from tinkbox.node.polls import answered, bearer_of

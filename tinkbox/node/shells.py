@@ -2,7 +2,7 @@
 
 from aiohttp import web
 
-from tinkbox.door.frames import carry, expect_websocket
+from tinkbox.door.answers.frames import carry, expect_websocket
 from tinkbox.engine.shells.shells import Shells
 from tinkbox.node.polls import Authenticate, worker_of
 

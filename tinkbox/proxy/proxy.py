@@ -15,9 +15,9 @@ from aiohttp import HttpVersion10, HttpVersion11, hdrs, web
 from aiohttp.typedefs import Middleware
 from yarl import URL
 
-from tinkbox.door.bodies import holder_of
+from tinkbox.door.connections.reading_pace import ReadingPace
 from tinkbox.door.problems import Handler, problem
-from tinkbox.door.reading_pace import ReadingPace
+from tinkbox.door.requests.bodies import holder_of
 from tinkbox.engine.services.routing_table import Found, RoutingTable, doing, serves
 from tinkbox.model.errors import Invalid, NotFound, TooMany
 from tinkbox.model.limits import Room

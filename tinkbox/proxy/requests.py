@@ -24,8 +24,8 @@ from aiohttp import (
 from yarl import URL
 
 from tinkbox.client.keep_alive import keep_alive
-from tinkbox.door.client_presence import ClientGone, WhileThere
-from tinkbox.door.reading_pace import ReadingPace
+from tinkbox.door.connections.client_presence import ClientGone, WhileThere
+from tinkbox.door.connections.reading_pace import ReadingPace
 from tinkbox.model.errors import Invalid
 from tinkbox.proxy.headers import Headers
 from tinkbox.proxy.responses import Broken, cut, pass_back

@@ -14,8 +14,8 @@ from typing import Any, Final, cast
 from aiohttp import ClientError, ClientResponse, ClientSession, HttpVersion11, hdrs, web
 from yarl import URL
 
-from tinkbox.door.connections import limit_silence
-from tinkbox.door.tcp_info import tcp_info
+from tinkbox.door.connections.connections import limit_silence
+from tinkbox.door.connections.tcp_info import tcp_info
 from tinkbox.model.errors import Invalid
 from tinkbox.proxy.headers import Headers, tokens
 from tinkbox.proxy.responses import Broken, pass_back

@@ -38,11 +38,11 @@ from tinkbox.api.routes import OperatorDoor
 from tinkbox.api.routes.login import LoginDoor
 from tinkbox.api.scopes import end_beyond_scopes
 from tinkbox.certificates.issuing import new_key, self_signed
-from tinkbox.door.auditing import keep_audit, refused_attempts
-from tinkbox.door.live_requests import LiveRequests, end_with_token
-from tinkbox.door.paths import add_routes
 from tinkbox.door.problems import refusals_become_problems
-from tinkbox.door.refused_tokens import RefusedTokens
+from tinkbox.door.requests.auditing import keep_audit, refused_attempts
+from tinkbox.door.requests.live_requests import LiveRequests, end_with_token
+from tinkbox.door.requests.paths import add_routes
+from tinkbox.door.requests.refused_tokens import RefusedTokens
 from tinkbox.engine.audit.audit import Audit
 from tinkbox.engine.doctor.case import OsieSize
 from tinkbox.engine.doctor.examiner import Examiner, Premises

@@ -15,7 +15,7 @@ from tests.integration.engine.appliance import HELLO, hardware, mac
 from tinkbox.api.access import TICKETED, bearer_only, caller
 from tinkbox.api.requests import MAX_DOCUMENT
 from tinkbox.door.problems import refusals_become_problems
-from tinkbox.door.refused_tokens import RefusedTokens
+from tinkbox.door.requests.refused_tokens import RefusedTokens
 from tinkbox.model.access import Right
 
 LOOK, OPERATE, ATTACH, PUSH, ADMIN = Right.LOOK, Right.OPERATE, Right.ATTACH, Right.PUSH, Right.ADMIN

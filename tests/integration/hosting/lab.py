@@ -18,7 +18,7 @@ from tests.integration.docker_engine import DockerEngine
 from tests.integration.registry.serving import PEOPLE, Clock, layer, until
 from tests.unit.hosting.fake_host_link import FakeHostLink
 from tinkbox.door.problems import refusals_become_problems
-from tinkbox.door.refused_tokens import RefusedTokens
+from tinkbox.door.requests.refused_tokens import RefusedTokens
 from tinkbox.hosting import Pace, Place
 from tinkbox.hosting.host import ServiceHost
 from tinkbox.model.limits import DECLARED, Limits

@@ -14,9 +14,9 @@ from tests.issuer import token
 from tinkbox.api.routes.login import HOST, MAX_BODY, LoginDoor, routes
 from tinkbox.client.operator import Operator
 from tinkbox.client.operator.lasting_connection import LastingConnection
-from tinkbox.door.auditing import keep_audit, refused_attempts
 from tinkbox.door.problems import refusals_become_problems
-from tinkbox.door.refused_tokens import RefusedTokens
+from tinkbox.door.requests.auditing import keep_audit, refused_attempts
+from tinkbox.door.requests.refused_tokens import RefusedTokens
 from tinkbox.model.access import Means, Right
 from tinkbox.model.errors import Conflict, NotFound, Unavailable
 

@@ -12,8 +12,8 @@ from pathlib import Path
 from aiohttp import web
 
 from tests.integration.proxy.door import DOMAIN, EVERYTHING, hosted, room, status
+from tinkbox.door.connections.reading_pace import ReadingPace
 from tinkbox.door.problems import refusals_become_problems
-from tinkbox.door.reading_pace import ReadingPace
 from tinkbox.engine.services.routing_table import RoutingTable
 from tinkbox.proxy.proxy import Proxy
 

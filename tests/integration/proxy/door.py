@@ -13,8 +13,8 @@ from typing import Any
 
 from aiohttp import ClientSession, DummyCookieJar, TCPConnector, web
 
+from tinkbox.door.connections.reading_pace import ReadingPace
 from tinkbox.door.problems import refusals_become_problems
-from tinkbox.door.reading_pace import ReadingPace
 from tinkbox.engine.services.routing_table import Hosted, RoutingTable
 from tinkbox.model.limits import WEBSOCKETS, Ledger, Limit, Room
 from tinkbox.model.services import APPLIANCE, Phase, PlannedService, Service, ServiceStatus, Standing

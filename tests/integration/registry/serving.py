@@ -20,7 +20,7 @@ from aiohttp import ClientResponse, ClientSession, web
 
 from tests.people import People
 from tinkbox.door.problems import refusals_become_problems
-from tinkbox.door.refused_tokens import RefusedTokens
+from tinkbox.door.requests.refused_tokens import RefusedTokens
 from tinkbox.model.access import Caller, Right, operator
 from tinkbox.model.images.mirrors import Mirror
 from tinkbox.model.images.system_image import About, BlockMap, Config, Firmware, RawDisk, Source, Verified

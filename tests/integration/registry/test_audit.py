@@ -10,7 +10,7 @@ from aiohttp import web
 
 from tests.integration.engine.appliance import Appliance, appliance
 from tests.integration.registry.serving import Registry, serving
-from tinkbox.door.auditing import keep_audit, refused_attempts
+from tinkbox.door.requests.auditing import keep_audit, refused_attempts
 
 
 @dataclass

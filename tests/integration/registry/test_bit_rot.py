@@ -18,7 +18,7 @@ from tests.integration.registry.serving import (
     manifest,
     tar,
 )
-from tinkbox.door.blob_answers import wants_anew
+from tinkbox.door.answers.blob_answers import wants_anew
 from tinkbox.registry.blobs.verified import Verified
 
 NO_CACHE = {"Cache-Control": "no-cache"}

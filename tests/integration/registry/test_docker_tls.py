@@ -16,7 +16,7 @@ from tests.integration.registry.serving import PEOPLE, serving
 from tinkbox.boot.http.credential_ramdisk import credential_ramdisk
 from tinkbox.boot.network.sockets import bind_tcp
 from tinkbox.door.problems import refusals_become_problems
-from tinkbox.door.refused_tokens import RefusedTokens
+from tinkbox.door.requests.refused_tokens import RefusedTokens
 from tinkbox.registry.protocol.push_tokens import PushTokens
 from tinkbox.registry.protocol.pushers import Pushers
 from tinkbox.registry.protocol.routes import routes

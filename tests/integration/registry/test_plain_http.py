@@ -8,7 +8,7 @@ from aiohttp import ClientResponse, ClientSession, encode_basic_auth, web
 
 from tests.integration.registry.serving import PEOPLE, Registry
 from tinkbox.door.problems import refusals_become_problems
-from tinkbox.door.refused_tokens import RefusedTokens
+from tinkbox.door.requests.refused_tokens import RefusedTokens
 from tinkbox.registry.protocol import routes as protocol
 from tinkbox.registry.protocol.push_tokens import PushTokens
 from tinkbox.registry.protocol.pushers import Pushers

@@ -10,7 +10,7 @@ from aiohttp import ClientConnectionError, ClientSession, web
 
 from tests.integration.registry.serving import ANNAS, PEOPLE, serving, until
 from tests.people import People
-from tinkbox.door.live_requests import LiveRequests, end_with_token
+from tinkbox.door.requests.live_requests import LiveRequests, end_with_token
 from tinkbox.model.access import Caller, Right
 
 WITHIN = 60.0  # seconds, for what takes less than one

@@ -17,7 +17,7 @@ from tinkbox.client.operator.lasting_connection import LastingConnection
 from tinkbox.client.operator.other_doors import operator_door_advice, speaks_tls
 from tinkbox.client.operator.quick_connection import QuickConnection, answer_of
 from tinkbox.client.refusals import Unanswered, Unreachable
-from tinkbox.door.other_door import leads_to_other_door, leads_to_registry
+from tinkbox.door.answers.other_door import leads_to_other_door, leads_to_registry
 from tinkbox.door.problems import Handler, problem, refusals_become_problems
 from tinkbox.model.errors import Denied, Forbidden, Invalid, NotFound, Refusal, Unavailable
 from tinkbox.wire.operator_door import OperatorDoor, read_operator_door

@@ -96,7 +96,7 @@ class OperatorDoor:
     `server` and `registry` are how machines reach the node door, `tls` how they do over TLS; `authority` is the certificate (PEM) that signs ours;
     `osie` lists what was built;
     `foreign` is what other DHCP servers have to be told, empty where they are told nothing;
-    `answers` counts those of the node door (`door.request_counts`); `leases` lists the addresses of pools;
+    `answers` counts those of the node door (`door.requests.request_counts`); `leases` lists the addresses of pools;
     `claimants` are hosts that answer for many addresses of pools; `followers` bounds what is followed at once;
     `login` is how people of the company log in;
     `firmware_traits` is what was learned of a machine's firmware; `limits` tells what is taken of each limit,

@@ -17,8 +17,8 @@ from tinkbox.api.json_values import Document, NamedIdentity, ProblemFields, Time
 from tinkbox.api.listing import Query
 from tinkbox.api.long_answers import encoded, in_turn, json_object, unless_gone
 from tinkbox.api.requests import declared_only, large_object_of, made_at, takes, text_field
-from tinkbox.door.answers import OneAnswer
-from tinkbox.door.bodies import body_of
+from tinkbox.door.answers.answers import OneAnswer
+from tinkbox.door.requests.bodies import body_of
 from tinkbox.engine.applying.applying import Applying, Wish
 from tinkbox.engine.applying.comparison import Outcome
 from tinkbox.engine.applying.exporting import AnyKind, Asked, Exported, Exporting, Kind, parse_asked

@@ -21,7 +21,7 @@ from tinkbox.api.requests import MAX_DOCUMENT, TO_CHANGE, key_of, read_object, s
 from tinkbox.api.routes import discovered
 from tinkbox.api.routes.lost_histories import LostDocument, lost_document
 from tinkbox.api.scopes import Scopes, is_within
-from tinkbox.door.bodies import body_of
+from tinkbox.door.requests.bodies import body_of
 from tinkbox.engine.discovery.discovery import Discovery
 from tinkbox.engine.documents.kubernetes import (
     RemarksOn,

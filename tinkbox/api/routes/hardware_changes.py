@@ -39,8 +39,8 @@ from tinkbox.api.routes.hardware import (
     read_hardware,
 )
 from tinkbox.api.scopes import Scopes
-from tinkbox.door.bodies import body_of
-from tinkbox.door.client_presence import WhileThere
+from tinkbox.door.connections.client_presence import WhileThere
+from tinkbox.door.requests.bodies import body_of
 from tinkbox.engine.documents.kubernetes import RemarksOn
 from tinkbox.engine.machines.changes import Base, Change, MachineChanges
 from tinkbox.engine.machines.imports import Imported, Imports

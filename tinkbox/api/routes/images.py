@@ -14,10 +14,10 @@ from tinkbox.api.json_values import ProblemFields
 from tinkbox.api.listing import Filters, listed
 from tinkbox.api.parameters import LIMIT, Parameter, sort_by
 from tinkbox.api.requests import key_of, read_object, read_options, takes
-from tinkbox.door.blob_answers import BlobAnswer, Blobs, wants_anew
-from tinkbox.door.bodies import chunks_of
-from tinkbox.door.client_presence import WhileThere
+from tinkbox.door.answers.blob_answers import BlobAnswer, Blobs, wants_anew
+from tinkbox.door.connections.client_presence import WhileThere
 from tinkbox.door.problems import refusal_problem
+from tinkbox.door.requests.bodies import chunks_of
 from tinkbox.model.access import Right
 from tinkbox.model.errors import Invalid, Problem, Refusal
 from tinkbox.model.images.deleted import Deleted

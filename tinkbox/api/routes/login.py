@@ -12,9 +12,9 @@ from tinkbox.api.access import log_in, open_to_all
 from tinkbox.api.answers import Json, answered
 from tinkbox.api.json_values import Time
 from tinkbox.api.requests import declared_only, object_of, takes, text_field
-from tinkbox.door.auditing import recorded, route_of
-from tinkbox.door.bodies import body_of, holder_of
-from tinkbox.door.refused_tokens import RefusedTokens
+from tinkbox.door.requests.auditing import recorded, route_of
+from tinkbox.door.requests.bodies import body_of, holder_of
+from tinkbox.door.requests.refused_tokens import RefusedTokens
 from tinkbox.model.access import Caller, Means, Right
 from tinkbox.model.audit import Did
 from tinkbox.model.errors import Denied, NotFound, TooMany

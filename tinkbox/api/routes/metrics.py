@@ -24,9 +24,9 @@ def routes(
     conditions: Callable[[], Mapping[tuple[str, Gravity], int]],
     deliveries: Callable[[], Sequence[Delivery]],
 ) -> list[web.RouteDef]:
-    """`answers` counts those of the node door (`door.request_counts`), `conditions` what rounds found by rule and gravity.
+    """`answers` counts those of the node door (`door.requests.request_counts`).
 
-    `deliveries` tells how far each place has the lines of the audit.
+    `conditions` is what rounds found by rule and gravity, `deliveries` tells how far each place has the lines of the audit.
     """
 
     async def metrics(_: web.Request) -> Annotated[web.Response, Media(("text/plain",))]:

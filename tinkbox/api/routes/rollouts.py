@@ -27,7 +27,7 @@ from tinkbox.api.requests import (
 )
 from tinkbox.api.routes.breakpoints import BreakpointsWish, change_from_document
 from tinkbox.api.routes.workflows import ProgressOf
-from tinkbox.door.client_presence import WhileThere
+from tinkbox.door.connections.client_presence import WhileThere
 from tinkbox.engine.rollouts.planning import Plan, Refused, Wanted
 from tinkbox.engine.rollouts.rollouts import Members, Rollouts, Standing
 from tinkbox.model.access import NOT_SHOWN, Right

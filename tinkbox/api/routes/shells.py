@@ -18,8 +18,8 @@ from tinkbox.api.json_values import Identity, Time
 from tinkbox.api.parameters import Parameter
 from tinkbox.api.requests import is_number, key_of, read_object, takes
 from tinkbox.api.scopes import Scopes
-from tinkbox.door.frames import carry, expect_websocket
-from tinkbox.door.live_requests import note_token
+from tinkbox.door.answers.frames import carry, expect_websocket
+from tinkbox.door.requests.live_requests import note_token
 from tinkbox.engine.shells.shells import Listed, Opened, Shells
 from tinkbox.model.access import Caller, Right
 from tinkbox.model.errors import Invalid

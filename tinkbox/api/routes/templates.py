@@ -26,7 +26,7 @@ from tinkbox.api.listing import listed
 from tinkbox.api.long_answers import encoded, in_turn, json_object, turn
 from tinkbox.api.parameters import LIMIT, sort_by
 from tinkbox.api.requests import DevicesWish, devices_of, key_of, read_object, takes, text_field
-from tinkbox.door.client_presence import WhileThere
+from tinkbox.door.connections.client_presence import WhileThere
 from tinkbox.engine.applying.reading import TemplateKey
 from tinkbox.engine.documents.definitions import refuse_ignored
 from tinkbox.engine.documents.kubernetes import has_objects, take

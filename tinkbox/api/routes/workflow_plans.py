@@ -10,7 +10,7 @@ from tinkbox.api.access import caller, may_read_secrets, needing
 from tinkbox.api.answers import Json, answered
 from tinkbox.api.json_values import Document, NamedIdentity, TextNote
 from tinkbox.api.requests import DevicesWish, devices_of, read_object, takes, text_field
-from tinkbox.door.client_presence import WhileThere
+from tinkbox.door.connections.client_presence import WhileThere
 from tinkbox.engine.views.workflow_plans import Obstacle, PlannedHost, PlannedStep, WorkflowPlan, WorkflowPlans
 from tinkbox.model.access import Right
 from tinkbox.model.breakpoint import Breakpoints

@@ -49,7 +49,7 @@ from tinkbox.api.routes.events import EventDocument, event_document
 from tinkbox.api.routes.lost_histories import LostDocument, lost_document
 from tinkbox.api.routes.services import ServiceDocument, service_document
 from tinkbox.api.scopes import Scopes
-from tinkbox.door.answers import unread
+from tinkbox.door.answers.answers import unread
 from tinkbox.engine.applying.creation import Creating, Creation, Creations
 from tinkbox.engine.doctor.examiner import Examiner
 from tinkbox.engine.machines.machines import Machines

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
-from tinkbox.door.tcp_info import TcpInfo, tcp_info, untaken
+from tinkbox.door.connections.tcp_info import TcpInfo, tcp_info, untaken
 from tinkbox.model.boot import DownloadTrouble
 from tinkbox.short_turns import connection_of
 

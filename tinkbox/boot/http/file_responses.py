@@ -10,7 +10,7 @@ from aiohttp import hdrs, web
 from aiohttp.abc import AbstractStreamWriter
 
 from tinkbox.boot.http.download_watch import DownloadWatch, Listeners
-from tinkbox.door.file_answers import FileAnswer, entity_tag, is_encrypted, send_encrypted
+from tinkbox.door.answers.file_answers import FileAnswer, entity_tag, is_encrypted, send_encrypted
 
 # RFC 9110 §13 and §14: what makes the answer anything but the whole file.
 _CONDITIONS: Final = (

@@ -15,11 +15,11 @@ from contextlib import suppress
 
 from aiohttp import web
 
-from tinkbox.door.auditing import refused as record_refused
-from tinkbox.door.bodies import chunks_of, holder_of
-from tinkbox.door.live_requests import note_token
 from tinkbox.door.problems import Handler, advice
-from tinkbox.door.refused_tokens import RefusedTokens
+from tinkbox.door.requests.auditing import refused as record_refused
+from tinkbox.door.requests.bodies import chunks_of, holder_of
+from tinkbox.door.requests.live_requests import note_token
+from tinkbox.door.requests.refused_tokens import RefusedTokens
 from tinkbox.model.access import Caller
 from tinkbox.model.errors import (
     Conflict,

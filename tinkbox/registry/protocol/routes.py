@@ -13,10 +13,10 @@ from urllib.parse import urlencode
 from aiohttp import web
 from yarl import URL
 
-from tinkbox.door.auditing import Record, known_as, recorded, route_of
-from tinkbox.door.blob_answers import BlobAnswer, wants_anew
-from tinkbox.door.bodies import body_of, chunks_of, holder_of
-from tinkbox.door.refused_tokens import RefusedTokens
+from tinkbox.door.answers.blob_answers import BlobAnswer, wants_anew
+from tinkbox.door.requests.auditing import Record, known_as, recorded, route_of
+from tinkbox.door.requests.bodies import body_of, chunks_of, holder_of
+from tinkbox.door.requests.refused_tokens import RefusedTokens
 from tinkbox.model.access import Caller
 from tinkbox.model.audit import Changed, Did
 from tinkbox.model.errors import Conflict, Denied, Forbidden, Invalid, NotFound, Refusal, Unavailable
@@ -307,7 +307,7 @@ class _RegistryDoor:
     def _recorded(
         self, request: web.Request, person: Caller, named: str, *, frees_room: bool = False
     ) -> AbstractAsyncContextManager[Record]:
-        """Do what is within between two lines of the audit (`door.auditing.recorded`)."""
+        """Do what is within between two lines of the audit (`door.requests.auditing.recorded`)."""
         known_as(request, person.name, person.means)
         return recorded(request, person.name, person.means, route_of(request), named, frees_room=frees_room)
 

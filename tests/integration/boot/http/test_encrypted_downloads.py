@@ -5,8 +5,8 @@ from pathlib import Path
 
 from aiohttp import web
 
+from tests.unit.door.connections.test_encryption import LARGE, door, fetched_slowly
 from tests.unit.door.our_loop import in_our_loop
-from tests.unit.door.test_encryption import LARGE, door, fetched_slowly
 from tinkbox.boot.http.download_watch import Listeners
 from tinkbox.boot.http.file_responses import Delivery
 from tinkbox.model.boot import DownloadTrouble

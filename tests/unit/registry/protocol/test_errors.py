@@ -11,7 +11,7 @@ from aiohttp.streams import StreamReader
 from aiohttp.test_utils import make_mocked_request
 
 from tests.people import People
-from tinkbox.door.refused_tokens import RefusedTokens
+from tinkbox.door.requests.refused_tokens import RefusedTokens
 from tinkbox.model.access import operator
 from tinkbox.model.errors import Conflict, Denied, Invalid, NotFound, Refusal, TooLarge, Unavailable
 from tinkbox.registry.protocol.errors import answering, challenge_for, credential, operator_only

@@ -5,7 +5,7 @@ closed unless one of its host's connections soon turns out to be over.  Where no
 gives one up (`model.fair_room`).
 A connection costs little until the head of its first request is complete; only then does aiohttp see it.  The heads of
 further requests are watched on their way to it (`watch_heads`).  Bodies have their deadline where they are read
-(`door.bodies`), answers have theirs in the kernel.
+(`door.requests.bodies`), answers have theirs in the kernel.
 """
 
 import asyncio
@@ -24,11 +24,11 @@ from typing import Final, NoReturn
 from aiohttp import web
 
 from tinkbox import short_turns
-from tinkbox.door.encryption import HANDSHAKE, HUNG_UP, Encryption
-from tinkbox.door.local_users import local_user
+from tinkbox.door.connections.encryption import HANDSHAKE, HUNG_UP, Encryption
+from tinkbox.door.connections.local_users import local_user
+from tinkbox.door.connections.reading_pace import ReadingPace
 from tinkbox.door.open_files import MOST_TOLD, OpenFiles
 from tinkbox.door.problems import PROBLEM, Handler, kind_of, problem_text
-from tinkbox.door.reading_pace import ReadingPace
 from tinkbox.model.fair_room import FairRoom
 from tinkbox.model.limits import Room, worth_telling
 

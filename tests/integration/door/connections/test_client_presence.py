@@ -6,7 +6,7 @@ import pytest
 from aiohttp import web
 
 from tests.integration.proxy.door import SECONDS, listening
-from tinkbox.door.client_presence import ClientGone, WhileThere
+from tinkbox.door.connections.client_presence import ClientGone, WhileThere
 
 
 async def given_up(sent: bytes, *, stays: bool, idle: float) -> BaseException:

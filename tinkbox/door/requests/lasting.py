@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from aiohttp import web
 
-from tinkbox.door.live_requests import while_token_counts
+from tinkbox.door.requests.live_requests import while_token_counts
 
 
 class _Lasting:

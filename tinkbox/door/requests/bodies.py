@@ -10,9 +10,9 @@ from typing import Final
 
 from aiohttp import web
 
-from tinkbox.door.connections import THIS_HOST
-from tinkbox.door.live_requests import while_token_counts
+from tinkbox.door.connections.connections import THIS_HOST
 from tinkbox.door.problems import Handler
+from tinkbox.door.requests.live_requests import while_token_counts
 from tinkbox.model.errors import Invalid, TooLarge, TooMany
 from tinkbox.model.limits import Ledger
 

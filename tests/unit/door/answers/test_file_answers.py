@@ -8,7 +8,7 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
-from tinkbox.door.file_answers import FileAnswer
+from tinkbox.door.answers.file_answers import FileAnswer
 
 CONTENT = bytes(range(256)) * 40
 Door = TestClient[web.Request, web.Application]

@@ -10,7 +10,7 @@ from typing import Any, NoReturn, Protocol
 from aiohttp import hdrs, web
 from aiohttp.abc import AbstractStreamWriter
 
-from tinkbox.door.file_answers import FileAnswer
+from tinkbox.door.answers.file_answers import FileAnswer
 from tinkbox.model.errors import NotFound, Refusal
 
 _log = logging.getLogger(__name__)

@@ -7,7 +7,7 @@ import pytest
 from aiohttp import web
 
 from tinkbox.door.problems import refusals_become_problems
-from tinkbox.door.request_counts import Traffic
+from tinkbox.door.requests.request_counts import Traffic
 from tinkbox.model.errors import Conflict
 
 

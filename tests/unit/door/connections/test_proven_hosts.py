@@ -1,6 +1,6 @@
 """Hosts from which a valid token came."""
 
-from tinkbox.door.proven_hosts import LATELY, ProvenHosts
+from tinkbox.door.connections.proven_hosts import LATELY, ProvenHosts
 from tinkbox.model.limits import REMEMBERED
 
 

@@ -7,7 +7,7 @@ from typing import Final, Self
 from aiohttp import web
 
 from tinkbox.client.keep_alive import keep_alive
-from tinkbox.door.tcp_info import tcp_info
+from tinkbox.door.connections.tcp_info import tcp_info
 
 LOOK_EVERY: Final = 1.0
 IDLE_SECONDS: Final = 600.0

@@ -6,8 +6,8 @@ from typing import NoReturn, Protocol
 from aiohttp import WSCloseCode, WSMsgType, web
 
 from tinkbox.client.keep_alive import keep_alive
-from tinkbox.door.connections import limit_silence
-from tinkbox.door.lasting import lasting
+from tinkbox.door.connections.connections import limit_silence
+from tinkbox.door.requests.lasting import lasting
 from tinkbox.engine.shells.frame_queue import CutOff
 from tinkbox.model.errors import Denied, Invalid, Refusal
 from tinkbox.wire.messages.shell import MAX_FRAME, Frame, decode, encode

@@ -13,9 +13,9 @@ from typing import Final
 
 from aiohttp import web
 
-from tinkbox.door.bodies import holder_of
-from tinkbox.door.live_requests import while_token_counts
 from tinkbox.door.problems import Handler
+from tinkbox.door.requests.bodies import holder_of
+from tinkbox.door.requests.live_requests import while_token_counts
 from tinkbox.model.errors import Refusal, TooLarge, TooMany
 from tinkbox.model.limits import ANSWER_BYTES, Ledger
 

@@ -9,7 +9,7 @@ from typing import NoReturn
 
 import pytest
 
-from tinkbox.door.local_socket import LocalSocket
+from tinkbox.door.connections.local_socket import LocalSocket
 from tinkbox.model.errors import Unavailable
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from tests.unit.door.our_loop import in_our_loop
-from tinkbox.door.reading_pace import COSTLY, FIRST_PIECE, LARGEST_PIECE, ReadingPace
+from tinkbox.door.connections.reading_pace import COSTLY, FIRST_PIECE, LARGEST_PIECE, ReadingPace
 
 
 @dataclass

@@ -10,7 +10,7 @@ from typing import Final, NoReturn
 from aiohttp import web
 from aiohttp.typedefs import Handler, Middleware
 
-from tinkbox.door.bodies import holder_of
+from tinkbox.door.requests.bodies import holder_of
 from tinkbox.model.rates import Buckets, Rate
 
 LOOK_EVERY: Final = 0.05

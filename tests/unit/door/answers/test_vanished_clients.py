@@ -13,7 +13,7 @@ from aiohttp.abc import AbstractStreamWriter
 from aiohttp.test_utils import TestServer
 
 from tinkbox.boot.http.file_responses import Delivery
-from tinkbox.door.file_answers import FileAnswer
+from tinkbox.door.answers.file_answers import FileAnswer
 
 PATIENCE_MS = 200  # the kernel's own is a quarter of an hour
 

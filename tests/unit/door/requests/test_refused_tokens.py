@@ -4,7 +4,7 @@ import logging
 
 import pytest
 
-from tinkbox.door.refused_tokens import RefusedTokens
+from tinkbox.door.requests.refused_tokens import RefusedTokens
 from tinkbox.model.limits import REMEMBERED
 
 

@@ -9,8 +9,8 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
-from tinkbox.door.bodies import SMALL, Bodies, body_of, chunks_of, limit_bodies
 from tinkbox.door.problems import refusals_become_problems
+from tinkbox.door.requests.bodies import SMALL, Bodies, body_of, chunks_of, limit_bodies
 from tinkbox.model.limits import BODY_BYTES, Ledger
 
 MAX = 10 * SMALL

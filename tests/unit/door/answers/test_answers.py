@@ -10,9 +10,9 @@ import pytest
 from aiohttp import ClientPayloadError, web
 from aiohttp.test_utils import TestClient, TestServer, make_mocked_request
 
-from tinkbox.door.answers import PIECE, SMALL, Answers, OneAnswer, in_pieces, limit_answers, unread
-from tinkbox.door.bodies import Bodies, limit_bodies
+from tinkbox.door.answers.answers import PIECE, SMALL, Answers, OneAnswer, in_pieces, limit_answers, unread
 from tinkbox.door.problems import refusals_become_problems
+from tinkbox.door.requests.bodies import Bodies, limit_bodies
 from tinkbox.model.errors import NotFound, TooLarge
 from tinkbox.model.limits import ANSWER_BYTES, BODY_BYTES, Ledger
 

@@ -7,8 +7,8 @@ import pytest
 from aiohttp import ClientSession, ClientWebSocketResponse, WSMsgType, web
 from aiohttp.test_utils import TestServer
 
-from tinkbox.door import frames
-from tinkbox.door.frames import carry, expect_websocket
+from tinkbox.door.answers import frames
+from tinkbox.door.answers.frames import carry, expect_websocket
 from tinkbox.door.problems import refusals_become_problems
 from tinkbox.engine.shells.frame_queue import FrameQueue
 from tinkbox.model.errors import Refusal, Unavailable

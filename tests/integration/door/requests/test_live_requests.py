@@ -8,9 +8,9 @@ import aiohttp
 import pytest
 from aiohttp import web
 
-from tinkbox.door.answers import Answers, limit_answers
-from tinkbox.door.live_requests import LiveRequests, end_with_token, note_token
+from tinkbox.door.answers.answers import Answers, limit_answers
 from tinkbox.door.problems import refusals_become_problems
+from tinkbox.door.requests.live_requests import LiveRequests, end_with_token, note_token
 from tinkbox.model.limits import ANSWER_BYTES, Ledger
 
 WITHIN = 60.0  # seconds, for what takes less than one

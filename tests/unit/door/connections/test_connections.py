@@ -14,7 +14,8 @@ import pytest
 from aiohttp import web
 
 from tests.unit.door.our_loop import in_our_loop
-from tinkbox.door.connections import (
+from tinkbox.door.answers.file_answers import FileAnswer
+from tinkbox.door.connections.connections import (
     MAX_HEAD,
     SETTLING_EACH,
     THIS_HOST,
@@ -24,9 +25,8 @@ from tinkbox.door.connections import (
     limit_silence,
     watch_heads,
 )
-from tinkbox.door.file_answers import FileAnswer
-from tinkbox.door.local_users import local_user, user_holder
-from tinkbox.door.reading_pace import ReadingPace
+from tinkbox.door.connections.local_users import local_user, user_holder
+from tinkbox.door.connections.reading_pace import ReadingPace
 from tinkbox.model.limits import NODE_CONNECTIONS, Ledger, Room
 
 WHOLE = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"

@@ -6,7 +6,7 @@ from functools import partial
 
 from aiohttp import web
 
-from tinkbox.door.lasting import end_with_door, lasting
+from tinkbox.door.requests.lasting import end_with_door, lasting
 
 PATIENCE = 3600.0
 

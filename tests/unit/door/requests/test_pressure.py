@@ -8,8 +8,8 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
-from tinkbox.door import pressure
-from tinkbox.door.pressure import MODEST, Pressure
+from tinkbox.door.requests import pressure
+from tinkbox.door.requests.pressure import MODEST, Pressure
 
 PATIENCE = 5.0  # who is not answered by then waits: it takes hundredths
 FOR_ALL = 120.0  # where all are to be answered, on however slow a host

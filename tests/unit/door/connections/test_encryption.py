@@ -19,10 +19,17 @@ from tests.unit.door.our_loop import in_our_loop
 from tinkbox.cli.nouns.login import trusted_authority
 from tinkbox.client.operator.box_certificates import is_surely_unknown, shown_authority, verify
 from tinkbox.client.operator.other_doors import speaks_tls
-from tinkbox.door.connections import Admission, ConnectionRoom, Connections, watch_heads
-from tinkbox.door.encryption import HANDSHAKE_SECONDS, HUNG_UP, SHARE, Encryption, HandshakeTurns, RefusedHandshakes
-from tinkbox.door.file_answers import FileAnswer
-from tinkbox.door.reading_pace import ReadingPace
+from tinkbox.door.answers.file_answers import FileAnswer
+from tinkbox.door.connections.connections import Admission, ConnectionRoom, Connections, watch_heads
+from tinkbox.door.connections.encryption import (
+    HANDSHAKE_SECONDS,
+    HUNG_UP,
+    SHARE,
+    Encryption,
+    HandshakeTurns,
+    RefusedHandshakes,
+)
+from tinkbox.door.connections.reading_pace import ReadingPace
 from tinkbox.model.errors import Invalid
 from tinkbox.model.limits import NODE_CONNECTIONS, Ledger, Room
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tinkbox.api.reference import page
-from tinkbox.api.routes import OperatorDoor
+from tinkbox.api.routes.operator_door import OperatorDoor
 from tinkbox.cli.command_line import command_line
 from tinkbox.cli.nouns import NOUNS
 from tinkbox.cli.reference import declarations, man, markdown

@@ -17,8 +17,8 @@ from aiohttp import web
 
 from tinkbox import __version__
 from tinkbox.api.following import Followers
-from tinkbox.api.routes import OperatorDoor
-from tinkbox.api.routes.login import LoginDoor
+from tinkbox.api.routes.operator_door import OperatorDoor
+from tinkbox.api.routes.people.login import LoginDoor
 from tinkbox.api.scopes import end_beyond_scopes
 from tinkbox.api.tokens import operators_token, retired_people, take_in_files
 from tinkbox.boot.dhcp.address_probe import Prober

@@ -20,7 +20,7 @@ from aiohttp import web
 from tests.integration.oidc.conftest import Tokens, served
 from tests.online.real_go import built
 from tinkbox.api.access import bearer_only
-from tinkbox.api.routes.login import LoginDoor, routes
+from tinkbox.api.routes.people.login import LoginDoor, routes
 from tinkbox.client.device_flow import Token, sign_in
 from tinkbox.client.operator import Operator
 from tinkbox.client.operator.lasting_connection import LastingConnection

@@ -34,8 +34,8 @@ from tinkbox.api.auditing import record_changes
 from tinkbox.api.following import Followers
 from tinkbox.api.long_answers import queue, take_turns
 from tinkbox.api.openapi import description
-from tinkbox.api.routes import OperatorDoor
-from tinkbox.api.routes.login import LoginDoor
+from tinkbox.api.routes.operator_door import OperatorDoor
+from tinkbox.api.routes.people.login import LoginDoor
 from tinkbox.api.scopes import end_beyond_scopes
 from tinkbox.certificates.issuing import new_key, self_signed
 from tinkbox.door.problems import refusals_become_problems

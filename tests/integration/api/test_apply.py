@@ -10,7 +10,7 @@ import pytest
 from tests.integration.api.door import TOKEN, Door
 from tests.integration.engine.appliance import HELLO, mac
 from tests.integration.engine.applying.documents import flow, machine, of_2020, site, template
-from tinkbox.api.routes import apply
+from tinkbox.api.routes.documents import apply
 from tinkbox.door.answers import answers
 from tinkbox.engine.applying.exporting import Exported
 from tinkbox.engine.applying.manifests import Manifest

@@ -14,7 +14,7 @@ import pytest
 from tests.integration.api.door import Door
 from tests.integration.engine.appliance import HELLO, hardware, mac
 from tests.loop_turns import AtOnce
-from tinkbox.api.routes import hardware_changes
+from tinkbox.api.routes.machines import hardware_changes
 from tinkbox.engine import engine
 from tinkbox.engine.machines.imports import Imported, Imports
 from tinkbox.model.errors import Problem

@@ -286,7 +286,7 @@ async def test_a_list_that_is_soon_made_waits_for_one_turn_and_a_long_one_for_on
     await workflows(door)
     whole = await door.done("GET", "/v1/workflows")
     monkeypatch.setattr("tinkbox.engine.workflows.workflows.PAGE", 1)
-    monkeypatch.setattr("tinkbox.api.routes.workflows.PIECE_SECONDS", seconds)
+    monkeypatch.setattr("tinkbox.api.routes.workflows.workflows.PIECE_SECONDS", seconds)
     taken, turn = [], Queue.turn
 
     def counted(queue: Queue, who: str) -> AbstractAsyncContextManager[None]:

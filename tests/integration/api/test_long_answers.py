@@ -13,7 +13,7 @@ from aiohttp import web
 from tests.integration.api.door import TOKEN, Door
 from tests.integration.engine.appliance import HELLO, hardware, mac
 from tests.loop_turns import AtOnce, turns
-from tinkbox.api.routes import workflows
+from tinkbox.api.routes.workflows import workflows
 from tinkbox.engine.machines.machines import Machines, MachineStatus
 from tinkbox.engine.turns import SLICE, Queue
 from tinkbox.model.documents.hardware import parse_hardware

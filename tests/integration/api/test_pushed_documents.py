@@ -12,7 +12,7 @@ from tests.integration.api.door import Door
 from tests.integration.engine.appliance import HELLO, hardware, mac
 from tests.loop_turns import AtOnce
 from tests.unit.model.test_ssh_keys import key as ssh_key
-from tinkbox.api.routes.hardware import push_documents
+from tinkbox.api.routes.machines.hardware import push_documents
 from tinkbox.engine.applying.reading import Reading, SourceFile
 from tinkbox.engine.documents.kubernetes import Part
 from tinkbox.engine.machines.addressing import Addressing, notes_on

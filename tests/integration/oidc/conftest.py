@@ -11,7 +11,7 @@ from aiohttp import web
 
 from tests.issuer import CLIENT, Issuer, issuer
 from tinkbox.api.access import bearer_only, caller, needing
-from tinkbox.api.routes.login import LoginDoor, routes
+from tinkbox.api.routes.people.login import LoginDoor, routes
 from tinkbox.door.problems import refusals_become_problems
 from tinkbox.door.requests.refused_tokens import RefusedTokens
 from tinkbox.model.access import Caller, Means, Right

@@ -11,7 +11,7 @@ from aiohttp import web
 from tests.integration.engine.appliance import appliance
 from tests.integration.oidc.conftest import BEGAN, Box, open_box, served
 from tests.issuer import token
-from tinkbox.api.routes.login import HOST, MAX_BODY, LoginDoor, routes
+from tinkbox.api.routes.people.login import HOST, MAX_BODY, LoginDoor, routes
 from tinkbox.client.operator import Operator
 from tinkbox.client.operator.lasting_connection import LastingConnection
 from tinkbox.door.problems import refusals_become_problems

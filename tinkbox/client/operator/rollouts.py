@@ -33,7 +33,7 @@ class Rollouts:
         )
 
     async def create(self, wanted: Mapping[str, Any], waiting: Callable[[float], None]) -> Document:
-        """Make one of a `template` and `machines`; `tinkbox.api.routes.rollouts` lists what else may be wanted.
+        """Make one of a `template` and `machines`; `tinkbox.api.routes.workflows.rollouts` lists what else may be wanted.
 
         The template is rendered for each machine: `waiting` hears every second how long that takes by now.
         """

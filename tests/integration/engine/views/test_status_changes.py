@@ -10,8 +10,8 @@ import pytest
 from tests.integration.engine.appliance import HELLO, RELAY, Appliance, mac
 from tests.integration.engine.held import hold
 from tests.integration.engine.serving import OWN, hosts, served
-from tinkbox.api.routes.breakpoints import FILTERS as BREAKPOINTS
-from tinkbox.api.routes.breakpoints import breakpoints_document
+from tinkbox.api.routes.workflows.breakpoints import FILTERS as BREAKPOINTS
+from tinkbox.api.routes.workflows.breakpoints import breakpoints_document
 from tinkbox.engine.rollouts.planning import Wanted
 from tinkbox.engine.views import status_changes
 from tinkbox.engine.views.status_changes import MACHINES_AT_ONCE, WORKFLOWS_AT_ONCE

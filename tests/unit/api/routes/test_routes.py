@@ -10,7 +10,7 @@ from tests import golden
 from tinkbox.api import reference
 from tinkbox.api.access import needed_by
 from tinkbox.api.requests import names_of
-from tinkbox.api.routes import OperatorDoor
+from tinkbox.api.routes.operator_door import OperatorDoor
 
 # What commands of release 924549e ask: names of the query, and of the body.
 ASKED_BEFORE = {

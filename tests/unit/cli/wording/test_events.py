@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from tinkbox.api.routes.events import event_document
+from tinkbox.api.routes.workflows.events import event_document
 from tinkbox.cli.output.formats import Document
 from tinkbox.cli.wording.events import action_status, concerns_action, line_of, told, undecided
 from tinkbox.model import condition_events, history, shells

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tinkbox.api.output_stream import stream_output, stream_text
-from tinkbox.api.routes.services import output_of_service
+from tinkbox.api.routes.workflows.services import output_of_service
 from tinkbox.engine.services.services import Listed, Printed
 from tinkbox.model.errors import NotFound
 from tinkbox.model.services import Phase, PlannedService, Service, ServiceStatus, Standing

@@ -18,8 +18,8 @@ from tinkbox.api.listing import Query, Reads, selected
 from tinkbox.api.long_answers import in_turn, json_list
 from tinkbox.api.parameters import LIMIT, Parameter, sort_by
 from tinkbox.api.requests import MAX_DOCUMENT, TO_CHANGE, key_of, read_object, says_yes, takes, text_field, to_change
-from tinkbox.api.routes import discovered
-from tinkbox.api.routes.lost_histories import LostDocument, lost_document
+from tinkbox.api.routes.machines import discovered
+from tinkbox.api.routes.machines.lost_histories import LostDocument, lost_document
 from tinkbox.api.scopes import Scopes, is_within
 from tinkbox.door.requests.bodies import body_of
 from tinkbox.engine.discovery.discovery import Discovery

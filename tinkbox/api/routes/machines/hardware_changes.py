@@ -30,7 +30,7 @@ from tinkbox.api.requests import (
     takes,
     text_field,
 )
-from tinkbox.api.routes.hardware import (
+from tinkbox.api.routes.machines.hardware import (
     ChangedHardware,
     HardwareKey,
     NoteDocument,

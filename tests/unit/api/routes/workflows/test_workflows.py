@@ -6,11 +6,11 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from tinkbox.api.json_values import Document
-from tinkbox.api.routes.breakpoints import breakpoints_document, hold_documents
-from tinkbox.api.routes.events import event_document
-from tinkbox.api.routes.services import service_document
-from tinkbox.api.routes.workflow_data import data_document, version_documents
-from tinkbox.api.routes.workflows import attempt_documents, state_document, workflow_document
+from tinkbox.api.routes.workflows.breakpoints import breakpoints_document, hold_documents
+from tinkbox.api.routes.workflows.events import event_document
+from tinkbox.api.routes.workflows.services import service_document
+from tinkbox.api.routes.workflows.workflow_data import data_document, version_documents
+from tinkbox.api.routes.workflows.workflows import attempt_documents, state_document, workflow_document
 from tinkbox.engine.workflows.breakpoints import Standing
 from tinkbox.model.actions.action import Action
 from tinkbox.model.actions.progress import Progress

@@ -10,7 +10,7 @@ from tinkbox.api.answers import Json, answered
 from tinkbox.api.long_answers import in_turn
 from tinkbox.api.parameters import Parameter
 from tinkbox.api.requests import key_of, takes
-from tinkbox.api.routes.images import Images
+from tinkbox.api.routes.images.images import Images
 from tinkbox.engine.views.suggested_names import SuggestedNames, first_of
 from tinkbox.model.access import Right
 from tinkbox.model.errors import NotFound

@@ -25,8 +25,8 @@ from tinkbox.api.requests import (
     text_field,
     to_change,
 )
-from tinkbox.api.routes.breakpoints import BreakpointsWish, change_from_document
-from tinkbox.api.routes.workflows import ProgressOf
+from tinkbox.api.routes.workflows.breakpoints import BreakpointsWish, change_from_document
+from tinkbox.api.routes.workflows.workflows import ProgressOf
 from tinkbox.door.connections.client_presence import WhileThere
 from tinkbox.engine.rollouts.planning import Plan, Refused, Wanted
 from tinkbox.engine.rollouts.rollouts import Members, Rollouts, Standing

@@ -7,8 +7,8 @@ from tinkbox.api.answers import Json, answered
 from tinkbox.api.changes import log_change
 from tinkbox.api.json_values import Identity, NamedIdentity
 from tinkbox.api.requests import LabelsWish, key_of, label_change_of, read_object, takes
-from tinkbox.api.routes.hardware import HardwareKey, changed_document
-from tinkbox.api.routes.templates import TemplateDocument, template_document
+from tinkbox.api.routes.machines.hardware import HardwareKey, changed_document
+from tinkbox.api.routes.workflows.templates import TemplateDocument, template_document
 from tinkbox.api.scopes import Scopes
 from tinkbox.engine.machines.machines import Machines
 from tinkbox.engine.templates.templates import Templates

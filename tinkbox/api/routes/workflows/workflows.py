@@ -43,11 +43,11 @@ from tinkbox.api.requests import (
     text_field,
     to_change,
 )
-from tinkbox.api.routes.breakpoints import BreakpointsWish, HoldDocument, change_from_document, held_document
-from tinkbox.api.routes.doctor import DiagnosisDocument, diagnosis
-from tinkbox.api.routes.events import EventDocument, event_document
-from tinkbox.api.routes.lost_histories import LostDocument, lost_document
-from tinkbox.api.routes.services import ServiceDocument, service_document
+from tinkbox.api.routes.appliance.doctor import DiagnosisDocument, diagnosis
+from tinkbox.api.routes.machines.lost_histories import LostDocument, lost_document
+from tinkbox.api.routes.workflows.breakpoints import BreakpointsWish, HoldDocument, change_from_document, held_document
+from tinkbox.api.routes.workflows.events import EventDocument, event_document
+from tinkbox.api.routes.workflows.services import ServiceDocument, service_document
 from tinkbox.api.scopes import Scopes
 from tinkbox.door.answers.answers import unread
 from tinkbox.engine.applying.creation import Creating, Creation, Creations
@@ -623,7 +623,7 @@ class _WorkflowDoor:
 
     @takes(Parameter("after", int))
     async def events(self, request: web.Request) -> Json[list[EventDocument]]:
-        """A workflow's events behind number `after`; all of them where there is no such event (`api.routes.events`)."""
+        """A workflow's events behind number `after`; all of them where there is no such event (`api.routes.workflows.events`)."""
         after = number(request, "after")
         happened = await self.workflows.events(key_of(request))
         if after > len(happened):

@@ -1,0 +1,1 @@
+"""What there is, whatever its kind: applied, exported, kept, labelled, named."""

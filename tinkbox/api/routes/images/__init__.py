@@ -1,0 +1,1 @@
+"""The images that the appliance keeps, and the in-memory operating system."""

@@ -1,0 +1,1 @@
+"""Machines: registered, discovered, seen; their addresses, and what they are told."""

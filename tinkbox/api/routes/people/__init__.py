@@ -1,0 +1,1 @@
+"""Who may speak to the appliance, and who did what."""

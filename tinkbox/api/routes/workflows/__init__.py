@@ -1,0 +1,1 @@
+"""What is done with machines: workflows, what they are made of, and what becomes of them."""

@@ -108,7 +108,7 @@ async def test_client_that_stops_reading_is_told_once_and_again_when_it_hangs_up
 
 
 async def test_client_that_takes_nothing_any_more_is_given_up_and_told(tmp_path: Path) -> None:
-    async with serving(tmp_path / "vmlinuz", LARGE, give_up_ms=100) as door:
+    async with serving(tmp_path / "vmlinuz", LARGE, give_up_ms=1_000) as door:
         with asking(door) as client:
             await read(client, 300_000)
             told = [trouble(await door.next())]

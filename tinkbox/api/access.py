@@ -74,7 +74,12 @@ def bearer_only(
                 f"the token is not known here: it is another appliance's, was revoked, or has expired. {_TOKENS}"
             )
         elif not _has_ticket(request):
-            raise Denied(f"a token is needed. {_TOKENS}")
+            needed = (
+                "a token is needed"
+                if not scheme
+                else "a token is needed as `Authorization: Bearer TOKEN`, and no other way"
+            )
+            raise Denied(f"{needed}. {_TOKENS}")
         return await handler(request)
 
     return guard

@@ -307,7 +307,7 @@ class Connection(ABC):
 
     def _put_yours(self) -> str:
         if self._variable == LOGIN:
-            return f"`{LOGIN} {self.url}` takes another one"
+            return f"`{LOGIN} {self.url}` takes another one, or with `--oidc` your company's account"
         return f"Put yours into {self._token_place}"
 
     def told(self, detail: str) -> str:

@@ -105,7 +105,7 @@ MOST_PROBLEMS: Final = 1000  # with more of them no further file is read
 TRIES: Final = 5
 _NO_RIGHT: Final = (
     "a Secret is taken from who has the right to secrets, which you have not: leave it out, or log in with a token that has it "
-    "(`tinkbox token create --rights`)"
+    "(`tinkbox token create NAME --right operate --right secrets`)"
 )
 _NOTHING_TO_APPLY: Final = (
     "there are no documents in it that can be applied: kind "

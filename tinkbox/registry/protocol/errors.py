@@ -157,4 +157,4 @@ def operator_only(request: web.Request, bearer: Callable[[str], Caller | None], 
     if given in ("", ANONYMOUS):
         raise Denied(PUSHING)
     refused.note(holder_of(request), "registry")
-    raise Denied(f"this token is not valid here: {_WAY}")
+    raise Denied(f"this token is not valid here: {_WAY}. Pulls need none: `docker logout` forgets it")

@@ -268,7 +268,7 @@ def routes(
 
     @recorded_reading
     async def credential(request: web.Request) -> Json[CredentialDocument]:
-        """What a worker that is set up by hand needs."""
+        """Make what a worker that is set up by hand needs; it counts until `POST` makes another."""
         made = machines.credential(key_of(request), server, registry, caller(request).name)
         log_change(request, "credential given", made.worker)
         return answered(credential_document(made, tls()))

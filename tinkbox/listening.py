@@ -121,8 +121,9 @@ class _Binding:
         _refuse_long(path)
         return self._stack.enter_context(closing(LocalSocket(path, partial(_bind_local, path, self._group))))
 
-    def tcp(self, address: str, port: int) -> socket.socket:
-        return self.keep(lambda: bind_tcp(address=address, port=port))
+    def tcp(self, address: str, port: int, setting: str = "address") -> socket.socket:
+        """`setting` is what the address is of."""
+        return self.keep(lambda: bind_tcp(address=address, port=port, setting=setting))
 
     def udp(self, interface: str, address: str, port: int) -> socket.socket:
         return self.keep(lambda: bind_udp(interface=interface, address=address, port=port))
@@ -180,7 +181,7 @@ def _sockets(settings: Settings, binding: _Binding) -> Sockets:
         raise Invalid(f"the configuration does not fit this host: {counted(len(problems), 'problem')}", problems)
     return Sockets(
         operator_local=binding.local(settings.data / "operator.sock"),
-        operator=binding.tcp(settings.operator.listen.host, settings.operator.listen.port),
+        operator=binding.tcp(settings.operator.listen.host, settings.operator.listen.port, "operator.listen"),
         images=binding.tcp("127.0.0.1", 0),
         subnets=subnets,
         networks=tuple(_listening(settings, each, binding) for each in interfaces),

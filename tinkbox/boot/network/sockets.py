@@ -46,8 +46,8 @@ def interface_of(bound: socket.socket) -> bytes:
 _CONGESTION_CONTROL = b"cubic"
 
 
-def bind_tcp(*, address: str, port: int) -> socket.socket:
-    """A listening TCP socket.  Raises Unavailable as `bind_udp` does."""
+def bind_tcp(*, address: str, port: int, setting: str = "address") -> socket.socket:
+    """A listening TCP socket.  Raises Unavailable as `bind_udp` does; `setting` is what the address is of."""
     bound = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     try:
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -58,7 +58,7 @@ def bind_tcp(*, address: str, port: int) -> socket.socket:
         bound.setblocking(False)
     except OSError as error:
         bound.close()
-        raise refused(error, "tcp", address, port) from None
+        raise refused(error, "tcp", address, port, setting) from None
     return bound
 
 
@@ -83,8 +83,8 @@ class Holder:
     pid: int
 
 
-def refused(error: OSError, protocol: str, address: str, port: int) -> Unavailable:
-    """Why a port cannot be had, and what to do, in one line."""
+def refused(error: OSError, protocol: str, address: str, port: int, setting: str = "address") -> Unavailable:
+    """Why a port cannot be had, and what to do, in one line; `setting` is what the address is of."""
     where = f"{address}:{port}/{protocol}"
     if error.errno == errno.EADDRINUSE:
         remedy = _DHCP_REMEDY if port in (SERVER_PORT, BOOT_SERVER_PORT) else "or configure another port"
@@ -92,7 +92,9 @@ def refused(error: OSError, protocol: str, address: str, port: int) -> Unavailab
     if error.errno in (errno.EACCES, errno.EPERM):
         return Unavailable(f"no right to listen on {where}: run as root, or with CAP_NET_BIND_SERVICE and CAP_NET_RAW")
     if error.errno == errno.EADDRNOTAVAIL:
-        return Unavailable(f"no interface has the address of {where}: check `address:` against `ip address`")
+        return Unavailable(
+            f"no interface has the address of {where}: check {setting} in tinkbox.yaml against `ip address`"
+        )
     return Unavailable(f"cannot listen on {where}: {error.strerror}")
 
 

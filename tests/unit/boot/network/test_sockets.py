@@ -39,6 +39,15 @@ def test_connections_are_not_paced_by_timers_whatever_the_host_prefers() -> None
             assert chosen.rstrip(b"\0") == b"cubic"
 
 
+def test_address_that_no_interface_has_is_told_with_its_setting() -> None:
+    with pytest.raises(
+        Unavailable, match=r"of 192\.0\.2\.77:7080/tcp: check operator\.listen in tinkbox\.yaml against"
+    ):
+        bind_tcp(address="192.0.2.77", port=7080, setting="operator.listen")
+    with pytest.raises(Unavailable, match=r"of 192\.0\.2\.77:80/tcp: check address in tinkbox\.yaml against"):
+        bind_tcp(address="192.0.2.77", port=80)
+
+
 def test_whoever_holds_a_udp_port_is_named() -> None:
     with bind_udp(interface="", address="127.0.0.1", port=0) as first:
         port = first.getsockname()[1]

@@ -259,10 +259,11 @@ class HandshakeTrouble(StrEnum):
 class RefusedHandshake:
     """A host that did not take our certificate, or cannot be encrypted with: the last time of `times`, in OpenSSL's `words`.
 
-    `came_through` is when another handshake of it was well, None: none was lately.
+    `door` is the URL of ours that it came to, `came_through` when another handshake of it was well there, None: none was lately.
     """
 
     host: str
+    door: str
     why: HandshakeTrouble
     words: str
     at: datetime

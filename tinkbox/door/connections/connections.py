@@ -313,7 +313,7 @@ class _Connection(asyncio.Protocol):
         if isinstance(transport, short_turns.Encrypted):  # which it was made already, before it was encrypted
             self._shakes_hands = False
             if self._encryption is not None:
-                self._encryption.refused.came_through(self._holder)
+                self._encryption.refused.came_through(self._holder, self._encryption.address)
             return
         if isinstance(transport, short_turns.Connection):
             transport.take_turns_as(self._holder)
@@ -417,7 +417,7 @@ class _Connection(asyncio.Protocol):
         if self._encryption is not None and (self._shakes_hands or isinstance(exc, ssl.SSLError)):
             # In TLS 1.3 a client refuses our certificate when for us the handshake is over (RFC 8446 §2).
             why = exc.reason if isinstance(exc, ssl.SSLError) else None
-            self._encryption.refused.note(self._holder, why or HUNG_UP)
+            self._encryption.refused.note(self._holder, self._encryption.address, why or HUNG_UP)
         self._waits_no_more()
         self._left()
         if self._served is not None:

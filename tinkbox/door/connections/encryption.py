@@ -64,32 +64,34 @@ class HandshakeTurns:
 
 
 class RefusedHandshakes:
-    """Handshakes that came to nothing, by host; the newest of so many as are remembered."""
+    """Handshakes that came to nothing, by host and door, as that is written; the newest of so many as are remembered."""
 
     def __init__(self, now: Callable[[], datetime]) -> None:
         self._now = now
-        self._by_host: OrderedDict[str, RefusedHandshake] = OrderedDict()
-        self._came_through: OrderedDict[str, datetime] = OrderedDict()
+        self._refused: OrderedDict[tuple[str, str], RefusedHandshake] = OrderedDict()
+        self._came_through: OrderedDict[tuple[str, str], datetime] = OrderedDict()
 
-    def came_through(self, host: str) -> None:
+    def came_through(self, host: str, door: str) -> None:
         """A handshake of a host was well."""
-        self._came_through.pop(host, None)
-        self._came_through[host] = self._now()
+        self._came_through.pop((host, door), None)
+        self._came_through[host, door] = self._now()
         if len(self._came_through) > REMEMBERED:
             self._came_through.popitem(last=False)
 
-    def note(self, host: str, words: str) -> None:
+    def note(self, host: str, door: str, words: str) -> None:
         """One more of a host; `words` are OpenSSL's, or HUNG_UP of one that said nothing."""
-        before = self._by_host.pop(host, None)
+        before = self._refused.pop((host, door), None)
         times = before.times + 1 if before is not None else 1
         trouble = _TROUBLE.get(words, HandshakeTrouble.OTHER)
-        self._by_host[host] = RefusedHandshake(host=host, why=trouble, words=words, at=self._now(), times=times)
-        if len(self._by_host) > REMEMBERED:
-            self._by_host.popitem(last=False)
+        self._refused[host, door] = RefusedHandshake(
+            host=host, door=door, why=trouble, words=words, at=self._now(), times=times
+        )
+        if len(self._refused) > REMEMBERED:
+            self._refused.popitem(last=False)
 
     def all(self) -> list[RefusedHandshake]:
         """The newest last."""
-        return [replace(each, came_through=self._came_through.get(each.host)) for each in self._by_host.values()]
+        return [replace(each, came_through=self._came_through.get(whose)) for whose, each in self._refused.items()]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

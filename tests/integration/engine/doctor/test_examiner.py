@@ -162,7 +162,12 @@ async def test_refused_handshakes_are_told_of_the_machine_that_refused(world: Wo
     for number in (1, 2):
         await world.box.machines.push(parse_hardware(json.dumps(hardware(number))))
     refused = RefusedHandshake(
-        host="172.30.0.11", why=HandshakeTrouble.AUTHORITY, words="UNKNOWN_CA", at=world.box.clock(), times=1
+        host="172.30.0.11",
+        door="https://172.30.0.1",
+        why=HandshakeTrouble.AUTHORITY,
+        words="UNKNOWN_CA",
+        at=world.box.clock(),
+        times=1,
     )
     world.measured = replace(world.measured, refused_handshakes=(refused,))
     world.at["172.30.0.11"] = mac(1)

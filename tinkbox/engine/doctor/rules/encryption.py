@@ -25,7 +25,8 @@ _CAUSES: Final = {
 }
 _TRUST: Final = (
     "`tinkbox authority` on the box prints the certificate to trust, with its fingerprint. A machine gets it anew when it boots "
-    "from the network; commands by `tinkbox login`; a Docker engine in /etc/docker/certs.d/ADDRESS/ca.crt."
+    "from the network; commands by `tinkbox login`; a Docker engine in /etc/docker/certs.d/ADDRESS/ca.crt. Who asks by a name of "
+    "tls.certificate has to trust the authority that signed that."
 )
 _REMEDIES: Final = {
     HandshakeTrouble.AUTHORITY: _TRUST,
@@ -51,18 +52,18 @@ def certificate_trouble(case: Case) -> Iterator[Finding]:
 
 
 def certificate_refused(case: Case) -> Iterator[Finding]:
-    """A host that does not take the certificate that it is shown."""
-    for each in case.refused_handshakes:
-        if case.now - each.at < _TOLD_FOR and _is_told(each):
-            yield Finding(
-                gravity=Gravity.SUSPECT,
-                cause=f"{case.named(each.host)} {_CAUSES[each.why].format(times=counted(each.times, 'time'))}",
-                evidence=(
-                    f"{moment(each.at)} a handshake of {each.host} came to nothing ({each.words}), {counted(each.times, 'time')} so far",
-                ),
-                remedy=_REMEDIES[each.why],
-                subject=each.host,
-            )
+    """A host that does not take the certificate that it is shown; of one that did so at several doors the newest."""
+    newest = {each.host: each for each in case.refused_handshakes if case.now - each.at < _TOLD_FOR and _is_told(each)}
+    for each in newest.values():
+        yield Finding(
+            gravity=Gravity.SUSPECT,
+            cause=f"{case.named(each.host)} {_CAUSES[each.why].format(times=counted(each.times, 'time'))}",
+            evidence=(
+                f"{moment(each.at)} a handshake of {each.host} at {each.door} came to nothing ({each.words}), {counted(each.times, 'time')} so far",
+            ),
+            remedy=_REMEDIES[each.why],
+            subject=each.host,
+        )
 
 
 def _begun(sentence: str) -> str:
@@ -70,6 +71,8 @@ def _begun(sentence: str) -> str:
 
 
 def _is_told(refused: RefusedHandshake) -> bool:
+    if refused.came_through is not None and refused.came_through > refused.at:  # since then it takes the certificate
+        return False
     if refused.why is HandshakeTrouble.HUNG_UP:
         return refused.times >= _HUNG_UP
     return refused.why in _CAUSES and not _is_scan(refused)

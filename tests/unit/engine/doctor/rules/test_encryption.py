@@ -9,6 +9,8 @@ from tinkbox.engine.doctor.case import Finding
 from tinkbox.engine.doctor.rules.encryption import certificate_refused, certificate_trouble
 from tinkbox.model.vitals import HandshakeTrouble, RefusedHandshake, Vitals
 
+DOOR = "https://172.30.0.1"
+
 
 def refusing(
     why: HandshakeTrouble, *, times: int = 1, minutes_ago: int = 1, well: timedelta | None = None
@@ -16,7 +18,7 @@ def refusing(
     at = appliance().now - timedelta(minutes=minutes_ago)
     came_through = None if well is None else at - well
     refused = RefusedHandshake(
-        host="172.30.0.9", why=why, words="THE_ALERT", at=at, times=times, came_through=came_through
+        host="172.30.0.9", door=DOOR, why=why, words="THE_ALERT", at=at, times=times, came_through=came_through
     )
     return list(certificate_refused(appliance(refused_handshakes=(refused,))))
 
@@ -32,7 +34,7 @@ def refusing(
 def test_a_host_that_refuses_the_certificate_is_told_with_why_and_when(why: HandshakeTrouble, cause: str) -> None:
     (found,) = refusing(why)
     assert cause in found.cause
-    assert "came to nothing (THE_ALERT), 1 time so far" in found.evidence[0]
+    assert f"at {DOOR} came to nothing (THE_ALERT), 1 time so far" in found.evidence[0]
     assert found.remedy
 
 
@@ -40,6 +42,22 @@ def test_it_is_told_for_ten_minutes_and_what_is_no_refusal_is_not() -> None:
     assert refusing(HandshakeTrouble.AUTHORITY, minutes_ago=9)
     assert not refusing(HandshakeTrouble.AUTHORITY, minutes_ago=10)
     assert not refusing(HandshakeTrouble.OTHER)
+
+
+def test_it_is_over_once_that_host_takes_the_certificate_at_that_door() -> None:
+    assert not refusing(HandshakeTrouble.AUTHORITY, well=-timedelta(seconds=5))
+    assert not refusing(HandshakeTrouble.HUNG_UP, times=3, well=-timedelta(seconds=5))
+    assert refusing(HandshakeTrouble.AUTHORITY, well=timedelta(seconds=5))
+
+
+def test_host_that_refuses_at_two_doors_is_told_once() -> None:
+    now = appliance().now
+    both = tuple(
+        RefusedHandshake(host="172.30.0.9", door=door, why=HandshakeTrouble.AUTHORITY, words="X", at=now, times=1)
+        for door in (DOOR, "https://172.30.0.1:7080")
+    )
+    (found,) = certificate_refused(appliance(refused_handshakes=both))
+    assert "at https://172.30.0.1:7080 came to nothing" in found.evidence[0]
 
 
 def test_of_who_hangs_up_three_times_is_said_what_is_known_and_what_it_may_mean() -> None:

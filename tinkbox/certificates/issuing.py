@@ -19,6 +19,8 @@ from cryptography.hazmat.primitives.asymmetric.types import CertificatePublicKey
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
+from tinkbox.wire.authority import NAME
+
 BITS: Final = 2048
 # A machine whose battery is empty believes that it is 1970.
 BEGIN: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -57,7 +59,7 @@ def self_signed(key: rsa.RSAPrivateKey) -> Authority:
     """
     public = key.public_key()
     digest = sha256(encoded_key(public))
-    subject = _subject(f"tinkbox {digest.hexdigest()[:8]}")
+    subject = _subject(f"{NAME}{digest.hexdigest()[:8]}")
     usage = x509.KeyUsage(**_usage("key_cert_sign", "crl_sign"))
     certificate = (
         x509.CertificateBuilder()

@@ -12,8 +12,9 @@ from urllib.parse import urlsplit
 from tinkbox.model.errors import Invalid, Unavailable
 from tinkbox.model.text import quoted
 from tinkbox.settings.environment import boxes_file
+from tinkbox.wire.operator_door import PORT as OPERATOR_PORT
+from tinkbox.wire.operator_door import url_of
 
-OPERATOR_PORT: Final = 7080
 _PRIVATE: Final = 0o600
 
 
@@ -54,7 +55,7 @@ def box_url(typed: str) -> str:
     """
     bare = "://" not in typed
     try:
-        parts = urlsplit(f"https://{typed}" if bare else typed)
+        parts = urlsplit(url_of(typed))
         host, port = (parts.hostname or "").removesuffix("."), parts.port
     except ValueError:
         host, port = "", None
@@ -66,8 +67,6 @@ def box_url(typed: str) -> str:
             f"{quoted(typed)} is not encrypted, and a token must not cross the network so: write https:// instead of "
             f"{parts.scheme}://"
         )
-    if port is None and bare:
-        port = OPERATOR_PORT
     written = f"[{host}]" if ":" in host else host
     return f"https://{written}{f':{port}' if port is not None else ''}{parts.path.rstrip('/')}"
 

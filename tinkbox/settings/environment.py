@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from tinkbox.model.errors import Invalid
+from tinkbox.wire.operator_door import url_of
 
 SERVER: Final = "TINKBOX_SERVER"
 FORMAT: Final = "TINKBOX_FORMAT"
@@ -68,7 +69,7 @@ def target_of(server: str, token: str, variable: str) -> ClientTarget:
         raise Invalid(
             f"{variable}={server[:200]} is a path: write {UNIX}{server[:200]} for a socket, or a URL such as https://HOST:7080"
         )
-    url = server if "://" in server else f"https://{server}"
+    url = url_of(server)
     if url.startswith("https:"):
         _refuse_missing_authorities()
     return ClientTarget(url=url.rstrip("/"), token=token, variable=variable)

@@ -108,15 +108,15 @@ def _configured_data() -> Path:
     except OSError:
         written = True  # reading says what is wrong
     configured = load().data if written else own
-    # The host's appliance, where the caller has none of their own: a member of its group comes to its socket.
-    return (
-        HOST_DATA if configured == own and not _is_there(own / SOCKET) and _is_there(HOST_DATA / SOCKET) else configured
-    )
+    # The host's appliance, where the caller has none of their own: a member of its group comes to its socket, and anybody else hears so.
+    has_own = configured != own or bool(_is_there(own / SOCKET))
+    there = _is_there(HOST_DATA / SOCKET)
+    return HOST_DATA if not has_own and (there or (there is None and not _is_there(own))) else configured
 
 
-def _is_there(path: Path) -> bool:
-    """Whether we see a file; not where a folder before it is closed to us."""
+def _is_there(path: Path) -> bool | None:
+    """Whether we see a file; None where a folder before it is closed to us."""
     try:
         return path.exists()
     except OSError:
-        return False
+        return None

@@ -7,6 +7,9 @@ from typing import Final
 from tinkbox.model.errors import Invalid
 from tinkbox.model.text import quoted
 
+# How the name of each box's own authority begins; eight digits in hex follow.
+NAME: Final = "tinkbox "
+_OWN: Final = re.compile(rf"{NAME}[0-9a-f]{{8}}")
 _ALGORITHM: Final = "SHA256"
 _BYTES: Final = 32
 _HEX: Final = re.compile(r"[0-9A-Fa-f]{2}(:?[0-9A-Fa-f]{2}){31}")
@@ -15,6 +18,11 @@ _HEX: Final = re.compile(r"[0-9A-Fa-f]{2}(:?[0-9A-Fa-f]{2}){31}")
 def fingerprint(certificate: bytes) -> str:
     """The SHA-256 of a certificate in DER, as `SHA256:` and 32 bytes in hex with colons between."""
     return f"{_ALGORITHM}:{hashlib.sha256(certificate).digest().hex(':').upper()}"
+
+
+def is_boxs_own(name: str) -> bool:
+    """Whether an authority is called as those are that a box makes; it proves nothing."""
+    return _OWN.fullmatch(name) is not None
 
 
 def read_fingerprint(text: str) -> str:

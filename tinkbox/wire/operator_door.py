@@ -2,12 +2,15 @@
 
 from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import Final, NamedTuple
+from urllib.parse import urlsplit
 
 # With a 404: `operator.listen`, as ADDRESS:PORT.
 HEADER: Final = "Tinkbox-Operator-Door"
 # A file below the data folder, which an appliance has locked (flock(2)) for as long as it runs.
 LOCK: Final = "lock"
 _MOST: Final = 65535
+# Of `operator.listen`, unless it is set.
+PORT: Final = 7080
 
 
 class OperatorDoor(NamedTuple):
@@ -36,6 +39,19 @@ def read_operator_door(text: str) -> OperatorDoor | None:
         return None
     found = _host(host.removeprefix("[").removesuffix("]") if host.startswith("[") else host)
     return None if found is None else OperatorDoor(found, int(port))
+
+
+def url_of(typed: str) -> str:
+    """What a person types for a box as a URL: a host alone is spoken to over TLS, at the usual port unless it names one."""
+    if "://" in typed:
+        return typed
+    url = f"https://{typed}"
+    try:
+        parts = urlsplit(url)
+        is_host_alone = parts.port is None and not parts.path.strip("/") and parts.netloc == typed.rstrip("/")
+    except ValueError:
+        return url
+    return f"https://{parts.netloc}:{PORT}" if is_host_alone else url
 
 
 def _host(text: str) -> IPv4Address | IPv6Address | str | None:

@@ -217,7 +217,9 @@ async def test_a_success_that_no_appliance_tells_names_the_way_out(kind: type[Co
 async def test_what_names_a_place_where_nothing_answers_is_told_to_be_corrected(
     kind: type[Connection], variable: str, end: str
 ) -> None:
-    assert str(await refusal_of(kind(url="http://127.0.0.1:1", variable=variable))).endswith(end)
+    told = str(await refusal_of(kind(url="http://127.0.0.1:1", variable=variable)))
+    assert told.endswith(end)
+    assert "operator.listen of its tinkbox.yaml" in told
 
 
 @both_kinds
@@ -226,7 +228,10 @@ async def test_https_where_no_tls_is_spoken_is_told(kind: type[Connection], publ
     for question in (look, change, *([follow] if kind is LastingConnection else [])):
         refused = await refusal_of(kind(url=url, variable="TINKBOX_SERVER"), question)
         assert type(refused) is Unreachable
-        assert str(refused).startswith(f"{url} does not speak TLS: is that the operator door?")
+        assert str(refused).startswith(f"{url} does not speak TLS: that is machines' metadata or another program")
+        assert "operator.listen of the box's tinkbox.yaml says, which is 127.0.0.1:7080 unless it is set" in str(
+            refused
+        )
 
 
 @both_kinds

@@ -146,10 +146,12 @@ def test_the_user_of_the_door_is_the_one_who_owns_it(tmp_path: Path) -> None:
         os.chown(path, 65534, 65534)
         denied = PermissionError(errno.EACCES, "Permission denied")
         path.chmod(0o600)
-        assert "run as user nobody, whose it is, or name" in str(QuickConnection(socket=path).unreachable(denied))
+        assert "run as user nobody, whose it is. Or come to its operator door" in str(
+            QuickConnection(socket=path).unreachable(denied)
+        )
         path.chmod(0o660)
         os.chown(path, 65534, 1)
-        member = "or as a member of the group daemon (`sudo usermod -aG daemon NAME`, and log in again), or name"
+        member = "or as a member of the group daemon (`sudo usermod -aG daemon NAME`, and log in again). Or come"
         assert member in str(QuickConnection(socket=path).unreachable(denied))
     # Who may not even pass through its folder sees that folder.
     path.unlink()

@@ -24,6 +24,24 @@ def test_a_server_without_a_scheme_is_https(monkeypatch: pytest.MonkeyPatch) -> 
     assert named_server() == ClientTarget(url="https://other:7080", variable="TINKBOX_SERVER")
 
 
+@pytest.mark.parametrize(
+    ("server", "url"),
+    [
+        ("box", "https://box:7080"),
+        ("box/", "https://box:7080"),
+        ("172.30.0.1", "https://172.30.0.1:7080"),
+        ("[fd00::1]", "https://[fd00::1]:7080"),
+        ("box:443", "https://box:443"),
+        ("https://box", "https://box"),
+        ("proxy/tinkbox", "https://proxy/tinkbox"),
+        ("fd00::1", "https://fd00::1"),
+    ],
+)
+def test_a_host_alone_is_asked_where_login_asks(monkeypatch: pytest.MonkeyPatch, server: str, url: str) -> None:
+    monkeypatch.setenv("TINKBOX_SERVER", server)
+    assert named_server() == ClientTarget(url=url, token="", variable="TINKBOX_SERVER")
+
+
 @pytest.mark.parametrize("server", ["unix:///srv/tinkbox/operator.sock", "unix:/srv/tinkbox/operator.sock"])
 def test_a_server_can_be_a_socket(monkeypatch: pytest.MonkeyPatch, server: str) -> None:
     monkeypatch.setenv("TINKBOX_SERVER", server)

@@ -1,8 +1,11 @@
 """The configuration file, and which appliance the commands speak to."""
 
+import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -222,3 +225,27 @@ def test_who_has_no_appliance_of_their_own_speaks_to_the_hosts(monkeypatch: pyte
         assert client_target().socket == expected / "operator.sock"
     (tmp_path / "none.yaml").write_text(f"data: {tmp_path}/configured\n")
     assert client_target().socket == tmp_path / "configured" / "operator.sock"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give up its rights")
+def test_who_may_not_see_the_hosts_appliance_hears_of_that_one(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    with TemporaryDirectory() as everybodys:
+        Path(everybodys).chmod(0o755)
+        own, of_host = Path(everybodys, "own"), Path(everybodys, "host")
+        for name, place in (("HOST_DATA", of_host), ("CONFIG", Path(everybodys, "none.yaml"))):
+            monkeypatch.setattr(f"tinkbox.settings.file.{name}", place)
+        monkeypatch.setattr("tinkbox.settings.file.default_data", lambda: own)
+        monkeypatch.setattr("tinkbox.settings.boxes.boxes_file", lambda: Path(everybodys, "boxes.json"))
+        monkeypatch.delenv("TINKBOX_SERVER", raising=False)
+        of_host.mkdir(mode=0o700)
+        assert _as_nobody(client_target).socket == of_host / "operator.sock"
+        own.mkdir()
+        assert _as_nobody(client_target).socket == own / "operator.sock"
+
+
+def _as_nobody(look: Callable[[], ClientTarget]) -> ClientTarget:
+    os.seteuid(65534)
+    try:
+        return look()
+    finally:
+        os.seteuid(0)

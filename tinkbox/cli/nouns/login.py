@@ -14,9 +14,14 @@ from tinkbox.settings.boxes import KeptBox, box_url, read_boxes, write_boxes
 STORY: Final = """\
 Have the commands speak to a box over HTTPS: it shows the fingerprint of the
 box's authority, asks whether that is the right one, and keeps it with a token.
-The token is typed, or read from standard input: tinkbox login box < token.
-`tinkbox authority` on the box prints the right fingerprint."""
+`tinkbox authority` on the box prints the right fingerprint.
+The token is typed, or read from standard input. Then nobody is asked, so name
+the fingerprint: tinkbox login box --fingerprint SHA256:... < token."""
 SECONDS: Final = 10.0
+_OPERATORS: Final = "It is none that a box makes, but signed the operator's certificate (tls.certificate)"
+_TRUST_IT: Final = (
+    "have this host trust it (its list of authorities, or SSL_CERT_FILE=FILE), and log in without --fingerprint"
+)
 _MOST_OF_TOKEN: Final = 4096
 
 
@@ -60,6 +65,7 @@ def trusted_authority(url: str, kept: str, expected: str | None) -> str:
         changed_authority,
         distrusted,
         fingerprint_of,
+        is_boxs_own,
         is_surely_unknown,
         shown_authority,
         verify,
@@ -80,12 +86,17 @@ def trusted_authority(url: str, kept: str, expected: str | None) -> str:
         shown = shown_authority(url, SECONDS)
         found = fingerprint_of(shown)
         if wanted and found != wanted:
+            own = (
+                ""
+                if is_boxs_own(shown)
+                else f". {_OPERATORS}; where you named the authority that signed the one shown, {_TRUST_IT}"
+            )
             raise Unreachable(
                 f"{url} shows another authority than the one you named, so somebody may be between you and the box. Nothing was "
-                f"sent. You named {wanted}, and it shows {found}. `tinkbox authority` on the box prints the right one"
+                f"sent. You named {wanted}, and it shows {found}. `tinkbox authority` on the box prints the right one{own}"
             )
         if kept and not wanted:
-            raise Unreachable(changed_authority(url, url, fingerprint_of(kept), found))
+            raise Unreachable(changed_authority(url, url, kept, shown))
         try:
             verify(url, shown, SECONDS)
         except ssl.SSLCertVerificationError as error:
@@ -93,7 +104,7 @@ def trusted_authority(url: str, kept: str, expected: str | None) -> str:
     except (OSError, ValueError) as error:
         raise Unreachable(_unreached(url, error)) from None
     if not wanted:
-        _have_trusted(url, found)
+        _have_trusted(url, found, own=is_boxs_own(shown))
     return shown
 
 
@@ -118,16 +129,22 @@ def keep(url: str, authority: str, token: str) -> None:
     print(clean(f"Logged in to {url}. Commands speak to it from now on (kept in {path}); `tinkbox logout` ends that."))
 
 
-def _have_trusted(url: str, found: str) -> None:
+def _have_trusted(url: str, found: str, *, own: bool) -> None:
+    """Ask whether an authority is the right one; `own`: it is one as boxes make them."""
     questions = Questions(yes=False)
     if not questions.can_ask:
+        other = "" if own else f". {_OPERATORS}; if this host should know it, {_TRUST_IT}"
         raise Invalid(
-            f"nobody is there to say whether {found}, which {url} shows, is the box's authority: compare it with what `tinkbox "
-            f"authority` prints on the box, and type `tinkbox login {url} --fingerprint` with that one"
+            f"nobody is there to say whether {found}, which {url} shows, is the right authority: compare it with what `tinkbox "
+            f"authority` prints on the box, and type `tinkbox login {url} --fingerprint` with that one behind it{other}"
         )
     print(clean(f"{url} shows an authority that this host does not know:"))
     print(clean(f"  {found}"))
-    print("`tinkbox authority` on the box prints the right one, and so does `tinkbox serve` when it starts.")
+    if own:
+        print("`tinkbox authority` on the box prints the right one, and so does `tinkbox serve` when it starts.")
+    else:
+        print(f"{_OPERATORS}. `tinkbox authority` on the box prints it behind the box's own.")
+        print(f"If this host should know it, say no, and {_TRUST_IT}.")
     if not questions.agreed("Is it the same?", proposed=False):
         raise Invalid("you did not say yes, so nothing was sent and nothing is kept")
 
@@ -173,6 +190,10 @@ def _show_kept() -> None:
 def _unreached(url: str, error: Exception) -> str:
     why = (error.strerror if isinstance(error, OSError) else "") or str(error)
     if isinstance(error, ssl.SSLError):
+        from tinkbox.client.operator.box_certificates import NO_TLS, speaks_no_tls
+
+        if error.reason == NO_TLS:
+            return speaks_no_tls(url)
         return (
             f"no handshake of TLS comes to an end at {url} ({error.reason or why}): name the operator door, as `tinkbox serve` "
             "prints it when it starts"

@@ -4,16 +4,18 @@ import ssl
 from contextlib import suppress
 from pathlib import Path
 from socket import create_connection
-from typing import Final
+from typing import Any, Final
 from urllib.parse import urlsplit
 
 from tinkbox.model.errors import Unavailable
 from tinkbox.wire.authority import fingerprint
+from tinkbox.wire.authority import is_boxs_own as is_name_of_own
 
 _PORT: Final = 443
 _GOODBYE_SECONDS: Final = 2.0
 _BEGIN: Final = "-----BEGIN CERTIFICATE-----"
 _END: Final = "-----END CERTIFICATE-----"
+NO_TLS: Final = "WRONG_VERSION_NUMBER"  # of OpenSSL: what answers begins with no record of TLS
 # X509_V_ERR_… of OpenSSL.
 _OUTDATED: Final = (9, 10)
 _OTHER_NAME: Final = (62, 64)
@@ -27,6 +29,8 @@ def trust_in(authority: str) -> ssl.SSLContext:
     if not authority:
         return ssl.create_default_context()
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    # The end of an operator's chain may be an authority between, which another one signed.
+    context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
     try:
         context.load_verify_locations(cadata=authority)
     except (ssl.SSLError, ValueError):
@@ -62,13 +66,8 @@ def shown_authority(url: str, seconds: float) -> str:
 
 def is_surely_unknown(authority: str) -> bool:
     """Whether an authority (PEM) signed itself and is none of those that this host trusts: to try it would tell the box of a refusal."""
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    try:
-        context.load_verify_locations(cadata=authority)
-        (told,) = context.get_ca_certs()
-    except (ssl.SSLError, ValueError):
-        return False
-    if told.get("subject") != told.get("issuer"):
+    told = _names(authority)
+    if told is None or told.get("subject") != told.get("issuer"):
         return False
     found = ssl.PEM_cert_to_DER_cert(authority)
     if found in ssl.create_default_context().get_ca_certs(binary_form=True):
@@ -76,6 +75,25 @@ def is_surely_unknown(authority: str) -> bool:
     # Those in a folder are loaded when they are needed only.
     folder = ssl.get_default_verify_paths().capath
     return folder is None or not any(found in _in_file(each) for each in Path(folder).glob("*.[0-9]*"))
+
+
+def is_boxs_own(authority: str) -> bool:
+    """Whether what a box shows ends with an authority (PEM) as boxes make them, and not with one of its operator's; it proves nothing."""
+    told = _names(authority)
+    if told is None or told.get("subject") != told.get("issuer"):
+        return False
+    return any(key == "commonName" and is_name_of_own(value) for part in told["subject"] for key, value in part)
+
+
+def _names(authority: str) -> dict[str, Any] | None:
+    """Whom an authority (PEM) names as itself and as who signed it; None of what is no authority's certificate."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    try:
+        context.load_verify_locations(cadata=authority)
+        (told,) = context.get_ca_certs()
+    except (ssl.SSLError, ValueError):
+        return None
+    return dict(told)
 
 
 def _in_file(path: Path) -> list[bytes]:
@@ -114,30 +132,50 @@ def distrusted(where: str, url: str, authority: str, error: ssl.SSLCertVerificat
             "yours to renew"
         )
     if authority and (shown := _other_authority(url, authority, seconds)):
-        return changed_authority(where, url, fingerprint_of(authority), shown)
+        return changed_authority(where, url, authority, shown)
+    if authority:
+        return (
+            f"{what}: the certificates that it shows do not follow one from the other. In the file of tls.certificate of its tinkbox.yaml "
+            "the box's own has to stand first, and behind it the one that signed it, and so on"
+        )
     return (
         f"{what}: `tinkbox login {url}` shows the fingerprint of its authority and keeps that. Or have this host trust the "
         "authority, whose file SSL_CERT_FILE may name"
     )
 
 
+def speaks_no_tls(where: str) -> str:
+    """What to say of a port on which something else is spoken than TLS."""
+    return (
+        f"{where} does not speak TLS: that is machines' metadata or another program, and not the operator door. It listens where "
+        "operator.listen of the box's tinkbox.yaml says, which is 127.0.0.1:7080 unless it is set: write an address of the box there that this "
+        "host reaches, such as 192.0.2.1:7080, restart tinkbox, and name that one. An appliance of an earlier release spoke http:// "
+        "only, which shows your token to the network"
+    )
+
+
 def changed_authority(where: str, url: str, kept: str, shown: str) -> str:
-    """What to say of a box that shows another authority (its fingerprint) than the one that is kept."""
+    """What to say of a box that shows another authority (PEM) than the one that is kept (PEM)."""
+    renewed = (
+        ""
+        if is_boxs_own(shown)
+        else "It is none that a box makes: the operator's certificate may have been renewed by another authority. "
+    )
     return (
         f"{where} shows another authority than the one that you accepted, so somebody may be between you and the box. "
-        f"Nothing was sent. You accepted {kept}, and now it shows {shown}. Type `tinkbox authority` on the box: it prints "
-        f"the right one. If that is what it shows now, `tinkbox login {url} --fingerprint {shown}` keeps the new one, and your "
-        "token"
+        f"Nothing was sent. You accepted {fingerprint_of(kept)}, and now it shows {fingerprint_of(shown)}. {renewed}Type `tinkbox "
+        f"authority` on the box: it prints the right one. If that is what it shows now, `tinkbox login {url} --fingerprint "
+        f"{fingerprint_of(shown)}` keeps the new one, and your token"
     )
 
 
 def _other_authority(url: str, authority: str, seconds: float) -> str:
-    """The fingerprint of the authority that a box shows, if that is another one; empty: it is the same, or cannot be seen."""
+    """The authority (PEM) that a box shows, if that is another one; empty: it is the same, or cannot be seen."""
     try:
-        shown = fingerprint_of(shown_authority(url, seconds))
+        shown = shown_authority(url, seconds)
+        return "" if fingerprint_of(shown) == fingerprint_of(authority) else shown
     except (OSError, ValueError):
         return ""
-    return "" if shown == fingerprint_of(authority) else shown
 
 
 def _place(url: str) -> tuple[str, int]:

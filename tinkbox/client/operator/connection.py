@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, NamedTuple, NoReturn
 from urllib.parse import quote, urlencode, urlsplit
 
-from tinkbox.client.operator.box_certificates import distrusted
+from tinkbox.client.operator.box_certificates import NO_TLS, distrusted, speaks_no_tls
 from tinkbox.client.operator.local_appliance import LocalAppliance, local_appliance
 from tinkbox.client.operator.other_doors import operator_door_advice, speaks_tls
 from tinkbox.client.refusals import Unanswered, Unreachable, kind_of, quoted, refusal_of
@@ -49,7 +49,9 @@ LOGIN: Final = "tinkbox login"  # in the place of a variable: this command named
 LOOK_SECONDS: Final = 3.0  # for another look at a certificate that is not valid
 TOKEN_VARIABLE: Final = "TINKBOX_TOKEN"  # noqa: S105  a name
 _BAD_REQUEST: Final = 400
-_NO_TLS: Final = "WRONG_VERSION_NUMBER"  # of OpenSSL: what answers begins with no record of TLS
+_SERVED: Final = (
+    "is `tinkbox serve` running there, and is operator.listen of its tinkbox.yaml an address that this host reaches"
+)
 
 
 class Answered(Document):
@@ -407,34 +409,31 @@ class Connection(ABC):
         # An error of TLS has a number of its own, which may be the same.
         if self.socket and isinstance(error, OSError) and error.errno in (errno.EACCES, errno.EPERM):
             return Unreachable(
-                f"no right to use {self.where}: run as {self._owner()}, or name its operator door by TINKBOX_SERVER and "
-                "TINKBOX_TOKEN"
+                f"no right to use {self.where}: run as {self._owner()}. Or come to its operator door with a token: `{LOGIN} "
+                "https://HOST:7080`, or TINKBOX_SERVER and TINKBOX_TOKEN"
             )
         if isinstance(error, ssl.SSLCertVerificationError):
             return Unreachable(distrusted(self.where, self.url, self.authority, error, LOOK_SECONDS))
-        if isinstance(error, ssl.SSLError) and error.reason == _NO_TLS:
-            return Unreachable(
-                f"{self.where} does not speak TLS: is that the operator door? It listens where operator.listen of the box's tinkbox.yaml "
-                "says, which is 127.0.0.1 unless it is set: then others on that port are machines' metadata or something else. "
-                "An appliance of an earlier release spoke http:// only, which shows your token to the network"
-            )
+        if isinstance(error, ssl.SSLError) and error.reason == NO_TLS:
+            return Unreachable(speaks_no_tls(self.where))
         if self.socket and (there := local_appliance(self.socket.parent)) is not None:
             return self._without_socket(self.socket, there, why)
         if self._variable == LOGIN:
             return Unreachable(
-                f"no appliance answers at {self.where} ({why}), where you are logged in: is `tinkbox serve` running there? "
+                f"no appliance answers at {self.where} ({why}), where you are logged in: {_SERVED}? "
                 "`tinkbox logout` has the commands ask the appliance on this host again"
             )
         if self._variable:
             without = ", or unset it to ask the appliance on this host" if self._variable == SERVER else ""
             return Unreachable(
-                f"no appliance answers at {self.where} ({why}), which {self._variable} names: is `tinkbox serve` running "
-                f"there? Correct {self._variable}{without}"
+                f"no appliance answers at {self.where} ({why}), which {self._variable} names: {_SERVED}? Correct "
+                f"{self._variable}{without}"
             )
         here = "`systemctl start tinkbox` starts one that `tinkbox init` has set up, and that answers root and the group tinkbox: sudo tinkbox. "
         return Unreachable(
             f"no appliance answers at {self.where} ({why}): is `tinkbox serve` running? {here if self.socket and self.program == PROGRAM else ''}"
-            "Another one is named by --data, or TINKBOX_SERVER and TINKBOX_TOKEN"
+            f"Another one on this host is named by --data, one on another host by `{LOGIN} https://HOST:7080`, or by TINKBOX_SERVER and "
+            "TINKBOX_TOKEN"
         )
 
     def _without_socket(self, path: Path, there: LocalAppliance, why: str) -> Unreachable:

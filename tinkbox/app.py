@@ -13,9 +13,9 @@ import ssl
 import struct
 import sys
 import time
-from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterator, Sequence, Set
 from contextlib import aclosing, contextmanager, suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from ipaddress import IPv4Address, IPv4Network
@@ -34,6 +34,7 @@ from tinkbox.appliance import BOOT_KEY, REGISTRY, STORE, Appliance, Part, examin
 from tinkbox.boot.http.loaders import load_loaders
 from tinkbox.boot.network.neighbours import most_neighbours
 from tinkbox.certificates import Certificates
+from tinkbox.certificates.own_certificate import foreign_names
 from tinkbox.certificates.unreadable_names import unreadable_names_untold
 from tinkbox.data_folder import (
     broken_osie,
@@ -66,6 +67,7 @@ from tinkbox.door.requests.lasting import end_with_door
 from tinkbox.door.requests.live_requests import end_with_token
 from tinkbox.door.requests.paths import add_routes
 from tinkbox.door.requests.pressure import Pressure
+from tinkbox.engine.audit.at_rest import damage_of as audit_damage
 from tinkbox.engine.audit.head import KEY as AUDIT_KEY
 from tinkbox.engine.secrets.key import KEY_FILE, SecretKey, key_source
 from tinkbox.engine.templates.rendering_process import render_confined
@@ -74,7 +76,7 @@ from tinkbox.host_users import group_name, group_number, may_give_to, user_name
 from tinkbox.hosting.volumes import real_folders
 from tinkbox.listening import Listening, Sockets, bound, own_names, tried
 from tinkbox.model.disk_usage import LAST_ROOM
-from tinkbox.model.errors import Conflict, Invalid, Refusal, Unavailable
+from tinkbox.model.errors import Conflict, Invalid, NotFound, Refusal, Unavailable
 from tinkbox.model.images.references import ALGORITHMS
 from tinkbox.model.limits import (
     ANSWER_BYTES,
@@ -109,7 +111,7 @@ from tinkbox.settings import CONFIG, contradictions
 from tinkbox.settings.all_settings import Settings
 from tinkbox.settings.doors import GROUP, HTTPS_PORT, NO_GROUP
 from tinkbox.settings.environment import authority_key, credentials_folder, default_data, supervisor_socket
-from tinkbox.store.database import Store, kept_secret_of
+from tinkbox.store.database import Store, audit_in, kept_secret_of, known_authority_of
 from tinkbox.store.database import examine as examine_store
 from tinkbox.store.integrity import damage_at_start
 from tinkbox.store.sqlite_errors import damaged_in_use
@@ -230,7 +232,10 @@ async def _run(
     stop: asyncio.Event,
     say: Say,
 ) -> None:
-    certificates = await asyncio.to_thread(_certificates, settings, sockets)
+    known = await store.read(lambda tables: tables.authority.known())
+    certificates = await asyncio.to_thread(_certificates, settings, sockets, known)
+    if certificates.fingerprint != known:
+        await store.write(lambda tables: tables.authority.keep(certificates.fingerprint))
     with _usable(settings.data):
         limits = _limits(settings, say)
         appliance = Appliance(settings, sockets, store, limits, refused_writes, certificates, mark.unclean)
@@ -290,7 +295,7 @@ async def _run(
             *_unanswered(settings, sockets),
             *_warnings(settings, sockets),
             *(f"wrong: {each}" for each in certificates.problems),
-            *_tree(settings, sockets, certificates.fingerprint),
+            *_tree(settings, sockets, certificates.fingerprint, certificates.own),
         ):
             say(line)
         _tell_supervisor(supervisor_socket())
@@ -307,10 +312,30 @@ async def _run(
         )
 
 
-def _certificates(settings: Settings, sockets: Sockets) -> Certificates:
-    """What the doors show in TLS; made at the first start, which takes a second or two."""
+def _certificates(settings: Settings, sockets: Sockets, known: str) -> Certificates:
+    """What the doors show in TLS; made at the first start, which takes a second or two.  `known` is the authority so far."""
     names = own_names(settings, sockets, socket.gethostname(), own_addresses())
-    return Certificates.open(settings.data, names, settings.tls.own, datetime.now(UTC), authority_key=authority_key())
+    return Certificates.open(
+        settings.data, names, settings.tls.own, datetime.now(UTC),
+        authority_key=authority_key(), known=known, program=_named(settings.data),
+    )  # fmt: skip
+
+
+async def forget_authority(data: Path) -> str:
+    """Have the next start take the authority that is in the folder, or make one where none is; returns the one that is forgotten.
+
+    It is a fingerprint, empty: none was known.  Raises NotFound for a folder without a store, Conflict where an appliance runs.
+    """
+    if not (data / STORE).exists():
+        raise NotFound(f"{data} has no appliance: name its data folder with --data")
+    with as_owner(data), _only_one(data, None):
+        store = await Store.open(data / STORE)
+        try:
+            known = await store.read(lambda tables: tables.authority.known())
+            await store.write(lambda tables: tables.authority.forget())
+        finally:
+            await store.close()
+    return known
 
 
 def _tell_supervisor(place: str) -> None:
@@ -586,8 +611,13 @@ def _examine_osie(data: Path, named: str, file: Path, *, needed: bool) -> None:
         )
 
 
-def _tree(settings: Settings, sockets: Sockets, authority: str = "") -> list[str]:
-    """What is served where, for the operator who started it; `authority` is the fingerprint that people compare."""
+def _tree(
+    settings: Settings, sockets: Sockets, authority: str = "", own: tuple[str, Set[str]] | None = None
+) -> list[str]:
+    """What is served where, for the operator who started it; `authority` is the fingerprint that people compare.
+
+    `own` is that of the operator's, with the names that it is shown for.
+    """
     try:
         built = osie_images(settings.data / "osie")
         damaged = any(True for _ in osie_at_a_glance(settings.data, _named(settings.data)))
@@ -600,6 +630,7 @@ def _tree(settings: Settings, sockets: Sockets, authority: str = "") -> list[str
         f"operator door   {settings.data}/operator.sock{_for_whom(settings)}",
         f"                https://{settings.operator.listen} with the token in operator.token",
         *([f"authority       {authority}"] if authority else []),
+        *([f"                {own[0]} for {', '.join(sorted(own[1]))}"] if own else []),
     ]
     for each in sockets.networks:
         lines += _network(settings, each)
@@ -635,7 +666,16 @@ def _for_whom(settings: Settings) -> str:
 def _warnings(settings: Settings, sockets: Sockets) -> list[str]:
     """What works, and is dangerous."""
     networks = {each.interface.network for each in sockets.networks}
-    return [*_exposed(settings, sockets), *crowded(networks, most_neighbours())]
+    return [*_exposed(settings, sockets), *_for_others(settings, sockets), *crowded(networks, most_neighbours())]
+
+
+def _for_others(settings: Settings, sockets: Sockets) -> list[str]:
+    """A warning where the operator's certificate has no name of this box; who renews it elsewhere may have put in another's."""
+    host = socket.gethostname()
+    with suppress(Unavailable):
+        foreign = foreign_names(settings.tls.own, own_names(settings, sockets, host, own_addresses()), host)
+        return [f"warning: {foreign}"] if foreign else []
+    return []
 
 
 def _unanswered(settings: Settings, sockets: Sockets) -> Iterator[str]:
@@ -703,15 +743,29 @@ def _network(settings: Settings, at: Listening) -> list[str]:
     ]
 
 
-async def check(settings: Settings, say: Say, file: Path, *, draft: bool = False, osie_follows: bool = False) -> bool:
-    """Look at everything that serving needs, say what is wrong and what to do; whether all is well.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checked:
+    """What is wrong, each in a sentence with the way out: what keeps tinkbox from serving, and what it serves without, and tells."""
+
+    refused: Sequence[str]
+    borne: Sequence[str]
+
+    @property
+    def is_well(self) -> bool:
+        return not self.refused and not self.borne
+
+
+async def check(
+    settings: Settings, say: Say, file: Path, *, draft: bool = False, osie_follows: bool = False
+) -> Checked:
+    """Look at everything that serving needs, and say what is wrong and what to do.
 
     It changes nothing.  Root looks at the files as the owner of the data folder does: a unit runs as that user, who must be
     able to read the configuration's `file` as well, unless it is a `draft`, which only its author may read yet.  Without an
     OSIE no machine can be provisioned, so it has to be there unless it follows.  Beside an appliance that runs with the same
     folder its ports are left alone.  A Docker engine is not needed: without one everything works but hosted services.
     """
-    wrong, later = list[str](), list[str]()
+    wrong, later, borne = list[str](), list[str](), list[str]()
     for line in contradictions.lowered(settings):
         say(line)
     with _noting(wrong):
@@ -732,23 +786,18 @@ async def check(settings: Settings, say: Say, file: Path, *, draft: bool = False
             partial(refuse_emptied_store, settings.data), partial(examine_store, settings.data / STORE),
             partial(examine_tokens, settings.data, settings.operator.people),
             partial(stored_secret, settings.data / BOOT_KEY), partial(stored_secret, settings.data / AUDIT_KEY),
-            partial(_examine_secrets, settings.data),
-            partial(_examine_osie, settings.data, named, file, needed=not osie_follows),
             partial(told_systems, settings), partial(examine_issuer, settings),
         ):  # fmt: skip
             with _noting(wrong):
                 look()
         with _noting(wrong):
-            wrong += Certificates.examine(
-                settings.data, settings.tls.own, datetime.now(UTC), authority_key=authority_key()
-            )
-        wrong += shut_away(settings.data)
-        wrong += missing_registry(settings.data)
+            borne += Certificates.examine(
+                settings.data, settings.tls.own, datetime.now(UTC), authority_key=authority_key(),
+                known=known_authority_of(settings.data / STORE), program=named,
+            )  # fmt: skip
+        borne += _served_without(settings, file, osie_follows=osie_follows)
         for line in (*missing_store(settings.data), *told_before(settings.data, settings.operator.people)):
             say(line)
-        if not osie_follows:
-            with _noting(wrong):
-                wrong += broken_osie(settings.data, named)
     with _noting(wrong), tried(settings, running) as trial:
         if running is not None:
             say(f"tinkbox runs already with this data folder (pid {running}): its ports were not tried")
@@ -771,9 +820,51 @@ async def check(settings: Settings, say: Say, file: Path, *, draft: bool = False
         say(f"{error}: workflow services cannot be hosted, everything else works")
     for line in later:
         say(f"before a unit uses it: {line}")
-    for line in dict.fromkeys(wrong):
+    for line in dict.fromkeys([*wrong, *borne]):
         say(f"wrong: {line}")
-    return not wrong
+    return Checked(refused=wrong, borne=borne)
+
+
+def _served_without(settings: Settings, file: Path, *, osie_follows: bool) -> list[str]:
+    """What is wrong in the data folder, and stops no start; `file` is the configuration."""
+    found, data, named = list[str](), settings.data, _named(settings.data)
+    for look in (
+        partial(_examine_secrets, data),
+        partial(_examine_audit, data),
+        partial(_examine_audit_file, settings.audit.file),
+        partial(_examine_osie, data, named, file, needed=not osie_follows),
+    ):
+        with _noting(found):
+            look()
+    found += shut_away(data)
+    found += missing_registry(data)
+    if not osie_follows:
+        with _noting(found):
+            found += broken_osie(data, named)
+    return found
+
+
+def _examine_audit(data: Path) -> None:
+    """Raise Unavailable for lines of the audit that are not as they were written."""
+    problem = audit_in(data / STORE, lambda audit: audit_damage(audit, data))
+    if problem:
+        raise Unavailable(problem)
+
+
+def _examine_audit_file(named: str) -> None:
+    """Raise Unavailable where the lines of the audit cannot be added to the file of `audit.file`."""
+    path = Path(named)
+    if not named or os.access(path if path.exists() else path.parent, os.W_OK, effective_ids=True):
+        return
+    why = (
+        f"{user_name(os.geteuid())} may not write there"
+        if path.parent.is_dir()
+        else f"there is no folder {path.parent}"
+    )
+    raise Unavailable(
+        f"audit.file: no line of the audit gets into {path}: {why}. `install -d -m 750 -o {user_name(os.geteuid())} {path.parent}` makes that folder, "
+        "`LogsDirectory=` in a drop-in of the unit one below /var/log; or name another file"
+    )
 
 
 def _examine_secrets(data: Path) -> None:

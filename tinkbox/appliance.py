@@ -426,6 +426,7 @@ class Appliance:
             server=first.url,
             registry=first.registry,
             authority=self.certificates.authority_pem,
+            own_certificate=lambda: self.certificates.own,
             tls=partial(self._tls, first),
             firmware_traits=self.engine.firmware_knowledge.of,
             limits=self.limits.standings,

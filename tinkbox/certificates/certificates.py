@@ -19,6 +19,7 @@ from tinkbox.certificates.contexts import server_context
 from tinkbox.certificates.issuing import Authority, is_due, new_key, signed, usable
 from tinkbox.certificates.kept_files import KeptFiles, Leaf
 from tinkbox.certificates.own_certificate import OwnCertificate, change_of, read_own
+from tinkbox.model.command_lines import PROGRAM
 from tinkbox.model.errors import Unavailable
 from tinkbox.wire.authority import fingerprint
 
@@ -67,17 +68,20 @@ class Certificates:
         now: datetime,
         *,
         authority_key: Path | None = None,
+        known: str = "",
+        program: str = PROGRAM,
         clock: Callable[[], datetime] = _utc_now,
     ) -> "Certificates":
         """Read what is below `data`/tls, and make what is missing; it takes up to a second or two of a processor.
 
         `names` are all names and addresses of the box; those that no certificate can have are left out.  `own` is the operator's certificate (a chain) and its key.  `authority_key` is where the
-        authority's key is, if not below `data`.  `now` is the moment of the opening, `clock` tells those that follow.
+        authority's key is, if not below `data`.  `known` is the fingerprint of the authority that the box had so far, empty: none;
+        `program` begins a command to this box.  `now` is the moment of the opening, `clock` tells those that follow.
 
-        Raises Unavailable, with the remedy, for a lost or damaged authority, and for files below `data` that cannot be read or
+        Raises Unavailable, with the remedy, for a lost, damaged or other authority, and for files below `data` that cannot be read or
         written.  A certificate of the operator that cannot be shown is one of the `problems`: machines boot without it.
         """
-        files = KeptFiles(data, authority_key)
+        files = KeptFiles(data, authority_key, known, program)
         wanted = usable(names) or ["tinkbox"]
         found = files.authority()
         authority = files.keep_authority(found) if found else files.make_authority()
@@ -90,13 +94,26 @@ class Certificates:
         return made
 
     @staticmethod
-    def examine(data: Path, own: Own | None, now: datetime, *, authority_key: Path | None = None) -> list[str]:
-        """Raise what `open` would raise of files that are there, and what of the operator's; write nothing.
+    def examine(
+        data: Path,
+        own: Own | None,
+        now: datetime,
+        *,
+        authority_key: Path | None = None,
+        known: str = "",
+        program: str = PROGRAM,
+    ) -> list[str]:
+        """Raise what `open` would raise of files that are there; write nothing.
 
-        Gives what else is wrong, for a person.
+        Gives what is wrong with the operator's, for a person.
         """
-        problem = read_own(*own).problem(now) if own else ""
-        KeptFiles(data, authority_key).authority()
+        KeptFiles(data, authority_key, known, program).authority()
+        if own is None:
+            return []
+        try:
+            problem = read_own(*own).problem(now)
+        except Unavailable as error:
+            problem = f"{error}. Until then {_BOXS} is shown"
         return [problem] if problem else []
 
     def _begin_with_own(self) -> None:
@@ -104,6 +121,11 @@ class Certificates:
             self._read_own_again()
         except Unavailable as error:
             self._own_problem = self._told("", f"{error}. Until then {_BOXS} is shown")
+
+    @property
+    def own(self) -> tuple[str, frozenset[str]] | None:
+        """The fingerprint of what the operator's chain ends with, and the names that it is shown for; None: none is shown."""
+        return (self._own.authority, self._own.names) if self._own is not None else None
 
     @property
     def problems(self) -> list[str]:

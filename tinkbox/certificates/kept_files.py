@@ -23,9 +23,14 @@ from cryptography.hazmat.primitives.serialization import (
 
 from tinkbox.certificates.issuing import BITS, Authority, encoded_key, may_sign, new_key, self_signed
 from tinkbox.folder_sync import sync_folder
+from tinkbox.model.command_lines import PROGRAM
 from tinkbox.model.errors import Unavailable
+from tinkbox.wire.authority import fingerprint
 
 FOLDER: Final = "tls"
+FORGET: Final = "authority --forget"  # of the command line
+_MEANS: Final = "everybody logs in again, with its --fingerprint, and machines that boot by HTTPS are enrolled anew (docs/operating.md)"
+_NEW: Final = f"has the next start make a new authority: {_MEANS}"
 _OWNER_ONLY: Final = 0o600
 
 
@@ -41,10 +46,12 @@ class Leaf:
 class KeptFiles:
     """See the module.  `authority_key`: where else than in the folder the authority's key is, such as a credential of systemd.
 
+    `known` is the fingerprint of the authority that the box had so far, empty: none, and `program` begins a command to it.
     Every method raises Unavailable for what cannot be read or written.
     """
 
-    def __init__(self, data: Path, authority_key: Path | None = None) -> None:
+    def __init__(self, data: Path, authority_key: Path | None = None, known: str = "", program: str = PROGRAM) -> None:
+        self._known, self._program = known, program
         self._folder = data / FOLDER
         self._key = authority_key or self._folder / "authority.key"
         self._has_key_elsewhere = authority_key is not None
@@ -54,8 +61,28 @@ class KeptFiles:
     def authority(self) -> Authority | None:
         """The authority that is there; None: none was ever used.
 
-        Raises Unavailable where one was, and is lost or damaged: the machines and people who trust it would refuse another.
+        Raises Unavailable where one was, and is lost, damaged or another: the machines and people who trust it would refuse that.
         """
+        found = self._found()
+        if self._known:
+            self._refuse_other(found)
+        return found
+
+    def _refuse_other(self, found: Authority | None) -> None:
+        if found is None:
+            raise Unavailable(
+                f"{self._folder} has no authority, and this box had {self._known}: put {self._key} back from a backup. If there is "
+                f"none, `{self._program} {FORGET}` {_NEW}"
+            )
+        shown = _fingerprint(found)
+        if shown != self._known:
+            raise Unavailable(
+                f"{self._key} is that of the authority {shown}, and this box had {self._known}: `rm -f {self._made_of_key()}`, and put "
+                f"the key of that one back from a backup. Or `{self._program} {FORGET}` has the next start go on with the one that "
+                f"is there: {_MEANS}"
+            )
+
+    def _found(self) -> Authority | None:
         written = _read(self._certificate)
         key = self._stored_key()
         leaf = self.leaf()
@@ -67,7 +94,7 @@ class KeptFiles:
             raise Unavailable(f"{self._key} is lost, the key of the authority in {self._certificate}: {self._remedy()}")
         if written is None:
             if leaf is None:
-                return None
+                return self_signed(key)
             certificate = leaf.authority
         else:
             try:
@@ -80,22 +107,24 @@ class KeptFiles:
         except (ValueError, UnsupportedAlgorithm):
             raise Unavailable(f"{self._certificate} holds no certificate: {self._remedy()}") from None
         if not is_its_key:
-            raise Unavailable(f"{self._key} is not the key of the authority in {self._certificate}: {self._remedy()}")
+            raise Unavailable(
+                f"{self._key} is not the key of the authority in {self._certificate}. If that key is the right one, as from a "
+                f"backup, type `rm -f {self._made_of_key()}`: both follow from it. If not, {self._remedy()}"
+            )
         if not signs:
             raise Unavailable(f"{self._certificate} is no certificate of an authority: {self._remedy()}")
         return Authority(key, certificate)
 
     def make_authority(self) -> Authority:
-        """That of the key that is there already, if one is, else a new one."""
+        """A new one."""
         self._make_folder()
-        key = self._stored_key()
-        if key is None:
-            key = new_key()
-            self._write(self._key, _pem_of(key))
+        key = new_key()
+        self._write(self._key, _pem_of(key))
         return self.keep_authority(self_signed(key))
 
     def keep_authority(self, authority: Authority) -> Authority:
         """Write the authority's certificate where it is missing."""
+        self._make_folder()
         if _read(self._certificate) is None:
             self._write(self._certificate, authority.certificate.public_bytes(Encoding.PEM))
         return authority
@@ -140,10 +169,13 @@ class KeptFiles:
 
     def _remedy(self) -> str:
         return (
-            f"put it back from a backup of {self._folder}. If there is none, `rm -r {self._folder}` has the next start make "
-            "a new authority, which enrolled machines and everybody who typed `tinkbox login` refuse until they are told "
-            "(docs/operating.md)"
+            f"put it back from a backup of {self._folder}. If there is none, `rm -r {self._folder}`, and "
+            f"`{self._program} {FORGET}` {_NEW}"
         )
+
+    def _made_of_key(self) -> str:
+        """The files that follow from the authority's key, as they are typed."""
+        return f"{self._certificate} {self.server}"
 
     def _make_folder(self) -> None:
         def make() -> None:
@@ -165,6 +197,10 @@ class KeptFiles:
             sync_folder(path.parent)
 
         _usable(path, write)
+
+
+def _fingerprint(authority: Authority) -> str:
+    return fingerprint(authority.certificate.public_bytes(Encoding.DER))
 
 
 def _read(path: Path) -> bytes | None:

@@ -2,6 +2,7 @@
 
 import os
 import ssl
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -15,19 +16,28 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat,
 from tinkbox.certificates.contexts import server_context
 from tinkbox.certificates.issuing import covers, encoded_key, names_of
 from tinkbox.model.errors import Unavailable
+from tinkbox.wire.authority import fingerprint
 
 # Who renews by itself (ACME) does so a month before the end.
 ENDS_SOON: Final = timedelta(days=14)
+
+# So many names of a certificate are told.
+_TOLD: Final = 3
 
 Change = tuple[tuple[int, int, int], ...]
 
 
 @dataclass(frozen=True, slots=True)
 class OwnCertificate:
-    """A certificate with its key, and the `change` of the files that it was read from."""
+    """A certificate with its key, and the `change` of the files that it was read from.
+
+    `authority` is the fingerprint of the last certificate of its chain, by which `tinkbox login` has it compared.
+    """
 
     context: ssl.SSLContext
     names: frozenset[str]
+    authority: str
+    begins: datetime
     ends: datetime
     path: Path
     change: Change
@@ -37,6 +47,11 @@ class OwnCertificate:
 
     def problem(self, now: datetime) -> str:
         """What is wrong with the dates of it, for a person; empty: nothing."""
+        if now < self.begins:
+            return (
+                f"tls.certificate: {self.path} is not valid before {self.begins:%Y-%m-%d %H:%M} UTC, and here it is {now:%Y-%m-%d %H:%M}: "
+                "set this host's clock right (`date -u`), or have one made that is valid now"
+            )
         if now >= self.ends:
             return f"tls.certificate: {self.path} expired on {self.ends:%Y-%m-%d}: renew it, and it is read again by itself"
         if self.ends - now < ENDS_SOON:
@@ -75,7 +90,29 @@ def read_own(certificate: Path, key: Path) -> OwnCertificate:
         raise Unavailable(
             f"tls.certificate: {certificate} with {key} cannot be used: {error}: have another one made"
         ) from None
-    return OwnCertificate(context, names, chain[0].not_valid_after_utc, certificate, change)
+    leaf = chain[0]
+    last = fingerprint(chain[-1].public_bytes(Encoding.DER))
+    return OwnCertificate(
+        context, names, last, leaf.not_valid_before_utc, leaf.not_valid_after_utc, certificate, change
+    )
+
+
+def foreign_names(own: tuple[Path, Path] | None, names: Sequence[str], host: str) -> str:
+    """What to say of a certificate that has none of the box's `names`, nor one that begins with its `host` name; empty: it has.
+
+    Raises Unavailable as `read_own` does.
+    """
+    if own is None:
+        return ""
+    found = read_own(*own)
+    label = host.lower().partition(".")[0]
+    if any(map(found.is_for, names)) or any(each.partition(".")[0] == label for each in found.names):
+        return ""
+    return (
+        f"tls.certificate: {found.path} is for {', '.join(sorted(found.names)[:_TOLD])}, by none of which this box is known here: whoever asks "
+        "by another name is shown that of the box's authority. If people do ask by such a name, add it to tls.names; else have a "
+        "certificate made for the name by which they ask"
+    )
 
 
 def change_of(certificate: Path, key: Path) -> Change:

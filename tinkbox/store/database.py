@@ -30,6 +30,7 @@ from tinkbox.model.host_vitals import LostDatabase
 from tinkbox.model.write_fault import Unwritten
 from tinkbox.refused_writes import RefusedWrites, has_room
 from tinkbox.store.audit import AuditTable
+from tinkbox.store.authority import AuthorityTable
 from tinkbox.store.conditions import ConditionTable
 from tinkbox.store.counts import FigureTable
 from tinkbox.store.declarations import DeclarationTable
@@ -126,6 +127,7 @@ class Tables:
     audit: AuditTable
     enrolments: EnrolmentTable
     secrets: SecretTable
+    authority: AuthorityTable
 
     @classmethod
     def on(cls, connection: sqlite3.Connection) -> Self:
@@ -167,6 +169,7 @@ class Tables:
             AuditTable(connection),
             EnrolmentTable(connection),
             SecretTable(connection),
+            AuthorityTable(connection),
         )
 
 
@@ -417,15 +420,30 @@ def examine(path: Path) -> None:
 
 def kept_secret_of(path: Path) -> Sealed | None:
     """A secret that the store in a file has, None: it has none, or is not there; change nothing.  Raises Unavailable."""
+    return _in_file(path, "secret", lambda connection: SecretTable(connection).any())
+
+
+def known_authority_of(path: Path) -> str:
+    """The fingerprint of the authority that the store in a file knows, empty: none; change nothing.  Raises Unavailable."""
+    return _in_file(path, "authority", lambda connection: AuthorityTable(connection).known()) or ""
+
+
+def audit_in(path: Path, question: Callable[[AuditTable], T]) -> T | None:
+    """What is asked of the audit of the store in a file, None: there is none; change nothing.  Raises Unavailable."""
+    return _in_file(path, "audit", lambda connection: question(AuditTable(connection)))
+
+
+def _in_file(path: Path, table: str, question: Callable[[sqlite3.Connection], T]) -> T | None:
+    """What is asked of a table; None where the file or the table is not there."""
     if not path.exists():
         return None
     mode = "ro" if path.with_name(f"{path.name}-wal").exists() else "rw"
     try:
         with closing(sqlite3.connect(f"{path.as_uri()}?mode={mode}", uri=True)) as connection:
             connection.row_factory = sqlite3.Row
-            if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'secret'").fetchone():
+            if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = ?", (table,)).fetchone():
                 return None
-            return SecretTable(connection).any()
+            return question(connection)
     except sqlite3.Error as error:
         raise at_start(path, error) from None
 

@@ -12,7 +12,7 @@ from urllib.request import urlopen
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
 from tests.integration.api.door import image_archive
-from tests.integration.cli.serving import PROGRAM, ROOT, clean_environment, configure, give_osie, run, serving
+from tests.integration.cli.serving import PROGRAM, ROOT, clean_environment, configure, give_osie, run, run_here, serving
 from tests.integration.engine.appliance import hardware
 from tinkbox.certificates.issuing import new_key, self_signed, signed
 from tinkbox.wire.authority import fingerprint
@@ -47,8 +47,30 @@ def test_box_that_lost_its_authority_does_not_start_and_says_why(tmp_path: Path)
     assert checked.status == 1
     assert f"wrong: {lost}" in checked.out
     shutil.rmtree(configuration.data / "tls")
+    (told,) = {
+        line
+        for line in run_here("serve", "--config", str(configuration.path), "--check").out.splitlines()
+        if line.startswith("wrong:")
+    }
+    failed = run("serve", "--config", str(configuration.path))
+    assert (failed.status, failed.err) == (1, told.replace("wrong: ", "tinkbox: ") + "\n")
+    assert not (configuration.data / "tls").exists()
+    forget = ("--data", str(configuration.data), "authority", "--forget")
+    assert f"`tinkbox {' '.join(forget)}`" in told
+    forgotten = run_here(*forget)
+    assert (forgotten.status, "Forgotten: SHA256:" in forgotten.out) == (0, True), forgotten.err
     with serving(configuration):
         assert (configuration.data / "tls/authority.key").exists()
+        refused = run_here(*forget)
+        assert (refused.status, "another tinkbox serves" in refused.err) == (1, True)
+    shutil.rmtree(configuration.data / "tls")
+    assert run_here("serve", "--config", str(configuration.path), "--check").status == 1
+
+
+def test_authority_of_a_folder_without_an_appliance_is_not_forgotten(tmp_path: Path) -> None:
+    failed = run_here("--data", str(tmp_path), "authority", "--forget")
+    assert (failed.status, f"{tmp_path} has no appliance" in failed.err) == (1, True)
+    assert [*tmp_path.iterdir()] == []
 
 
 def test_box_is_logged_in_to_and_asked_from_another_host(tmp_path: Path) -> None:

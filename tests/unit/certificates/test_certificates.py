@@ -26,6 +26,7 @@ from cryptography.hazmat.primitives.serialization import (
 from tests.handshakes import certificate_shown, client_trusting, shake_hands
 from tinkbox.certificates import Certificates
 from tinkbox.certificates.issuing import new_key, self_signed, signed
+from tinkbox.certificates.own_certificate import foreign_names
 from tinkbox.model.errors import Unavailable
 
 NOW = datetime(2026, 11, 30, 12, tzinfo=UTC)
@@ -73,9 +74,12 @@ def clock() -> Clock:
 @pytest.fixture
 def opened(tmp_path: Path, clock: Clock) -> Open:
     def open_it(
-        names: list[str] = NAMES, own: tuple[Path, Path] | None = None, authority_key: Path | None = None
+        names: list[str] = NAMES,
+        own: tuple[Path, Path] | None = None,
+        authority_key: Path | None = None,
+        known: str = "",
     ) -> Certificates:
-        return Certificates.open(tmp_path, names, own, clock.now, authority_key=authority_key, clock=clock)
+        return Certificates.open(tmp_path, names, own, clock.now, authority_key=authority_key, known=known, clock=clock)
 
     return open_it
 
@@ -289,6 +293,52 @@ def test_key_of_another_authority_is_refused(opened: Open, tmp_path: Path) -> No
         opened()
 
 
+def test_right_key_beside_another_authority_is_put_right_by_what_the_refusal_names(
+    opened: Open, tmp_path: Path
+) -> None:
+    first, key = opened(), (tmp_path / "tls/authority.key").read_bytes()
+    shutil.rmtree(tmp_path / "tls")
+    opened()
+    (tmp_path / "tls/authority.key").write_bytes(key)
+    with pytest.raises(Unavailable) as refused:
+        opened(known=first.fingerprint)
+    typed = re.search(r"`rm -f ([^`]*)`", str(refused.value))
+    assert typed
+    for each in typed[1].split():
+        Path(each).unlink(missing_ok=True)
+    assert opened(known=first.fingerprint).fingerprint == first.fingerprint
+
+
+@pytest.mark.parametrize("folder", [True, False])
+def test_box_that_had_an_authority_makes_no_other_one(opened: Open, tmp_path: Path, *, folder: bool) -> None:
+    known, key = opened().fingerprint, (tmp_path / "tls/authority.key").read_bytes()
+    shutil.rmtree(tmp_path / "tls")
+    if folder:
+        _folder(tmp_path / "tls")
+    told = (
+        f"has no authority, and this box had {known}: put .*authority.key back.*`tinkbox authority --forget` has the next "
+        "start make a new .*logs in again, with its --fingerprint.* enrolled anew"
+    )
+    with pytest.raises(Unavailable, match=told):
+        opened(known=known)
+    with pytest.raises(Unavailable, match=told):
+        Certificates.examine(tmp_path, None, NOW, known=known)
+    assert not [*(tmp_path / "tls").glob("*")]
+    (tmp_path / "tls").mkdir(exist_ok=True, mode=0o700)
+    (tmp_path / "tls/authority.key").write_bytes(key)
+    assert Certificates.examine(tmp_path, None, NOW, known=known) == []
+    assert opened(known=known).fingerprint == known
+
+
+def test_box_with_another_ones_authority_is_refused_with_both_ways_out(opened: Open, tmp_path: Path) -> None:
+    known = opened().fingerprint
+    shutil.rmtree(tmp_path / "tls")
+    other = opened().fingerprint
+    with pytest.raises(Unavailable, match=f"authority {other}, and this box had {known}.*rm -f.*authority --forget"):
+        opened(known=known)
+    assert opened().fingerprint == other
+
+
 def test_key_that_firmware_cannot_use_is_refused(opened: Open, tmp_path: Path) -> None:
     _folder(tmp_path / "tls")
     (tmp_path / "tls/authority.key").write_bytes(pem(ec.generate_private_key(ec.SECP256R1())))
@@ -398,6 +448,29 @@ def test_expired_certificate_is_told_and_stops_nothing(opened: Open, theirs: The
     shown(certificates, "172.30.0.1")
 
 
+def test_certificate_that_is_not_valid_yet_is_told(opened: Open, theirs: Theirs, tmp_path: Path) -> None:
+    certificate, key = theirs.files
+    mine = new_key()
+    leaf = signed(theirs.authority, mine.public_key(), ["box.example.org"], NOW)
+    later = x509.CertificateBuilder(
+        leaf.issuer, leaf.subject, mine.public_key(), 7, NOW + timedelta(days=1), NOW + timedelta(days=90), list(leaf.extensions)
+    ).sign(theirs.authority.key, hashes.SHA256())  # fmt: skip
+    certificate.write_bytes(later.public_bytes(Encoding.PEM))
+    key.write_bytes(pem(mine))
+    (found,) = Certificates.examine(tmp_path, theirs.files, NOW)
+    assert "is not valid before 2026-12-01 12:00 UTC, and here it is 2026-11-30 12:00" in found
+    assert opened(own=theirs.files).problems == [found]
+
+
+def test_certificate_for_other_names_than_the_boxs_is_told(theirs: Theirs) -> None:
+    own = theirs.give(["other.example.org"])
+    assert "is for other.example.org, by none of which this box is known" in foreign_names(own, NAMES, "box")
+    for names, host in (([*NAMES, "other.example.org"], "box"), (NAMES, "other"), (NAMES, "other.lan")):
+        assert foreign_names(own, names, host) == ""
+    assert foreign_names(theirs.give(["*.example.org"]), ["a.example.org"], "box") == ""
+    assert foreign_names(None, NAMES, "box") == ""
+
+
 @pytest.mark.parametrize(
     ("chain", "key", "told"),
     [
@@ -428,8 +501,8 @@ async def test_certificate_that_cannot_be_shown_is_told_with_its_setting_and_kee
     for path, name in zip(theirs.files, (chain, key), strict=True):
         if name:
             path.write_bytes(contents[name])
-    with pytest.raises(Unavailable, match=f"tls\\.(certificate|key): .*{told}"):
-        Certificates.examine(tmp_path, theirs.files, NOW)
+    (found,) = Certificates.examine(tmp_path, theirs.files, NOW)
+    assert re.match(rf"tls\.(certificate|key): .*{told}", found)
     certificates = opened(own=theirs.files)
     assert re.match(rf"tls\.(certificate|key): .*{told}.*Until then the box's own is shown", certificates.problems[0])
     shown(certificates, "172.30.0.1")

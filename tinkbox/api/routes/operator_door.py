@@ -15,6 +15,7 @@ from tinkbox.api.compared_documents import Documents, MachineDocuments, Template
 from tinkbox.api.following import Followers
 from tinkbox.api.metrics import Answers
 from tinkbox.api.routes.appliance import authority, doctor, metrics, openapi, status
+from tinkbox.api.routes.appliance.authority import Own as OwnCertificate
 from tinkbox.api.routes.documents import apply, kept_documents, labels, names
 from tinkbox.api.routes.images import images, osie
 from tinkbox.api.routes.machines import discovered, hardware, hardware_changes, leases, lost_histories, metadata, seen
@@ -129,6 +130,7 @@ class OperatorDoor:
     remarks_on_machine: RemarksOn
     login: login.LoginDoor
     audit: Audit
+    own_certificate: OwnCertificate = lambda: None
     tls: Callable[[], TlsDoor | None] = lambda: None
     progress: ProgressOf = no_progress
     firmware_traits: Callable[[Hardware], FirmwareTraits] = lambda _: FirmwareTraits()
@@ -205,7 +207,7 @@ class OperatorDoor:
             *images.routes(self.images),
             *names.routes(self.names, self.images),
             *osie.routes(self.osie),
-            *authority.routes(self.authority),
+            *authority.routes(self.authority, self.own_certificate),
             *metadata.routes(self.ssh_keys),
             *tokens.routes(self.tokens),
             *audit.routes(self.audit, self.audit_deliveries, self.followers),

@@ -6,20 +6,53 @@ from typing import Final
 
 from tinkbox.cli.connection import ask
 from tinkbox.cli.flags import carry_out
+from tinkbox.cli.output.printable import clean
 from tinkbox.model.text import clean_block
 
 STORY: Final = """\
 Print the certificate of the box's own authority, in PEM, and its fingerprint on
-standard error.
-Programs that trust it reach the box over HTTPS: `tinkbox authority > ca.pem`."""
+standard error; behind it that of the last certificate of tls.certificate, which
+is shown to who asks by a name of that.
+Programs that trust it reach the box over HTTPS: `tinkbox authority > ca.pem`.
+A box whose DATA/tls is lost, or holds another authority, does not start: put
+it back, or type `tinkbox authority --forget` to go on with another authority."""
 
 
 def declare(noun: argparse.ArgumentParser) -> None:
     noun.description = STORY
+    noun.add_argument(
+        "--forget",
+        action="store_true",
+        help="have the next start take the authority in DATA/tls, or make a new one; the appliance must be stopped",
+    )
     carry_out(noun, show)
 
 
 def show(chosen: argparse.Namespace) -> None:
+    if chosen.forget:
+        _forget(chosen)
+        return
     found = ask(chosen, lambda operator: operator.authority())
     print(found["fingerprint"], file=sys.stderr)
+    # An appliance of an earlier release does not tell it.
+    if own := found.get("own"):
+        names = ", ".join(own["names"])
+        print(clean(f"{own['fingerprint']}  for {names}: the last one in the file of tls.certificate"), file=sys.stderr)
     print(clean_block(found["certificate"]), end="")
+
+
+def _forget(chosen: argparse.Namespace) -> None:
+    import asyncio
+
+    from tinkbox.app import forget_authority
+    from tinkbox.settings import load
+
+    data = load(data=chosen.data).data
+    known = asyncio.run(forget_authority(data))
+    if not known:
+        print(clean(f"{data} knows no authority: the next start takes the one in {data}/tls, or makes one"))
+        return
+    print(clean(f"Forgotten: {known}. The next start takes the authority in {data}/tls, or makes a new one."))
+    print(
+        "Then everybody logs in again, with the --fingerprint that `tinkbox authority` prints, and machines that boot by HTTPS are enrolled anew."
+    )

@@ -31,7 +31,8 @@ def serve(chosen: argparse.Namespace) -> int:
     settings = load(chosen.config, chosen.data)
     if chosen.check:
         draft = is_draft(chosen.config)
-        return 0 if asyncio.run(check(settings, _say, chosen.config or CONFIG, draft=draft)) else 1
+        checked = asyncio.run(check(settings, _say, chosen.config or CONFIG, draft=draft))
+        return 0 if checked.is_well else 1
     log_to(sys.stderr).addFilter(LogLimit(time.monotonic))
     with asyncio.Runner(loop_factory=EventLoop) as runner:
         runner.run(run(settings, _say))

@@ -278,19 +278,21 @@ def _pool(
 
 
 def _check(settings: "Settings", file: Path) -> None:
-    """Look at ports, files and folders as `serve --check` does; raises Invalid with all that is wrong."""
+    """Look at ports, files and folders as `serve --check` does; raises Invalid with all that keeps the appliance from serving."""
     import asyncio
 
     from tinkbox.app import check
 
     lines: list[str] = []
-    if asyncio.run(check(settings, lines.append, file, draft=True, osie_follows=True)):
-        for each in lines:
-            if each.startswith("warning:"):
-                print(clean(each))
-        return
-    wrong = [each.removeprefix("wrong: ") for each in lines if each.startswith("wrong: ")]
-    raise Invalid("this host is not ready for it, and nothing was written", [Problem(text=each) for each in wrong])
+    checked = asyncio.run(check(settings, lines.append, file, draft=True, osie_follows=True))
+    if checked.refused:
+        wrong = dict.fromkeys([*checked.refused, *checked.borne])
+        raise Invalid("this host is not ready for it, and nothing was written", [Problem(text=each) for each in wrong])
+    for line in (
+        *(each for each in lines if each.startswith("warning:")),
+        *(f"warning: {each}" for each in checked.borne),
+    ):
+        print(clean(line))
 
 
 def _write(config: Path, text: str, ask: Questions) -> bool:

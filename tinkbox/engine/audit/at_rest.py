@@ -1,0 +1,26 @@
+"""Whether the audit of an appliance that may not run is as it was written: its newest lines, and the head beside the store."""
+
+from pathlib import Path
+from typing import Final
+
+from tinkbox.engine.audit.head import KEY, HeadFile
+from tinkbox.model.audit import Chain
+from tinkbox.store.audit import AuditTable
+
+# A second's work; `tinkbox audit verify` examines all.
+MOST: Final = 20_000
+
+
+def damage_of(audit: AuditTable, data: Path) -> str:
+    """What is wrong and was not told by a line yet, for a person, empty: nothing; it writes nothing.  Raises Unavailable."""
+    # The head first: what is committed meanwhile is behind it.
+    head, wrong = HeadFile(data).read() if (data / KEY).exists() else (None, "")
+    told = audit.found_broken()
+    after = max(0, audit.head().number - MOST, told.number if told is not None else 0)
+    chain = Chain(after)
+    if head is not None:
+        chain.watch_for(head.number)
+    for each in audit.after(after, MOST):
+        chain.add(each)
+    problem = wrong or chain.verdict(head if head is not None and head.number > after else None).problem
+    return f"the audit is not as it was written: {problem}. `tinkbox audit verify` says more" if problem else ""

@@ -2,19 +2,22 @@
 
 import getpass
 import json
+import os
 import socket
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 from aiohttp import ClientSession
 
-from tests.integration.cli.serving import Configuration, Ended, configure, run_here, serving
+from tests.integration.cli.serving import Configuration, Ended, configure, give_osie, run_here, serving
 from tests.integration.engine.appliance import hardware
 from tests.integration.worker.machine import until
+from tinkbox.model.audit import NONE_BEFORE, Act, Kind, Line, line_of
 
 
 @pytest.fixture
@@ -109,11 +112,59 @@ def test_key_of_secrets_that_is_gone_is_told_by_the_check_and_the_start(configur
         in run_here("serve", "--config", str(configuration.path), "--check").out
     )
     assert not key.exists()
+    initiated = run_as_root("init", "--config", str(configuration.path), "--no-unit", "--yes")
+    assert initiated.status == 0, initiated.err
+    assert f"warning: secrets cannot be read: their key, {key}, is missing" in initiated.out
     with serving(configuration):
         pass
     errors = (configuration.data.parent / "stderr").read_text()
     assert f"their key, {key}, is missing" in errors
     key.write_bytes(kept)
+
+
+def test_file_that_begins_later_is_told_with_what_examines_it(tmp_path: Path) -> None:
+    copy, lines = tmp_path / "audit.jsonl", list[Line]()
+    for number in (1, 2, 3):
+        act = Act(kind=Kind.OWN, who="tinkbox", what="x", object="y")
+        lines.append(
+            line_of(act, number, datetime(2026, 11, 30, tzinfo=UTC), lines[-1].digest if lines else NONE_BEFORE)
+        )
+    copy.write_text("".join(json.dumps(each.document()) + "\n" for each in lines[1:]))
+    failed = run_here("audit", "verify", str(copy))
+    assert failed.status == 1
+    assert "lines 1 to 1 are missing" in failed.err
+    assert f"`tinkbox audit verify --after 1 {copy}` examines all that it has" in failed.err
+    assert run_here("audit", "verify", "--after", "1", str(copy)).status == 0
+
+
+def run_as_root(*words: str) -> Ended:
+    """As `run_here`, with the umask as it was behind it."""
+    before = os.umask(0o077)
+    try:
+        return run_here(*words)
+    finally:
+        os.umask(before)
+
+
+def test_check_tells_lines_that_another_program_changed_and_a_file_that_none_gets_into(
+    configuration: Configuration, tmp_path: Path
+) -> None:
+    with serving(configuration):
+        push(configuration)
+    give_osie(configuration.data)
+    check = ("serve", "--config", str(configuration.path), "--check")
+    assert run_here(*check).status == 0
+    with configuration.path.open("a") as more:
+        more.write(f"audit: {{file: {tmp_path}/none/audit.jsonl}}\n")
+    checked = run_here(*check)
+    assert (checked.status, f"wrong: audit.file: no line of the audit gets into {tmp_path}/none/audit.jsonl" in checked.out) == (1, True)  # fmt: skip
+    (tmp_path / "none").mkdir()
+    assert run_here(*check).status == 0
+    with opened(configuration) as database:
+        database.execute("UPDATE audit SET line = replace(line, 'tinkbox', 'nobody') WHERE number = 2")
+        database.commit()
+    checked = run_here(*check)
+    assert (checked.status, "line 2 is not as it was written" in checked.out) == (1, True), checked.out
 
 
 def test_end_that_is_made_anew_does_not_fit_the_head(configuration: Configuration) -> None:

@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import shlex
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -222,8 +223,20 @@ def verify(chosen: argparse.Namespace) -> int:
             print(clean(sentence))
     if verdict["problem"]:
         number = f" (line {verdict['wrong']})" if verdict["wrong"] else ""
-        print(clean(f"the audit is not as it was written{number}: {verdict['problem']}"), file=sys.stderr)
+        copy = _begins_later(verdict, chosen) if chosen.file is not None else ""
+        print(clean(f"the audit is not as it was written{number}: {verdict['problem']}{copy}"), file=sys.stderr)
     return FAILED if verdict["problem"] else DONE
+
+
+def _begins_later(verdict: Document, chosen: argparse.Namespace) -> str:
+    """What to type for a file to which only later lines were exported; empty: it is no such file."""
+    before = verdict["first"] - 1
+    if verdict["wrong"] != chosen.after + 1 or before <= chosen.after:
+        return ""
+    return (
+        f". If the file was begun with `tinkbox audit export --after {before}`, `tinkbox audit verify --after {before} "
+        f"{shlex.quote(str(chosen.file))}` examines all that it has"
+    )
 
 
 def _sentences(verdict: Document) -> Iterator[str]:

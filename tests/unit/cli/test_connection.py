@@ -198,13 +198,14 @@ def test_2020s_delete_of_templates_and_workflows_is_silent(
 def test_a_server_of_the_environment_that_is_away_names_the_way_out(
     tinkbox: Tinkbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for server in (f"unix://{tmp_path}/operator.sock", "http://127.0.0.1:1"):
+    reached = ", and is operator.listen of its tinkbox.yaml an address that this host reaches"
+    for server, asked in ((f"unix://{tmp_path}/operator.sock", ""), ("http://127.0.0.1:1", reached)):
         monkeypatch.setenv("TINKBOX_SERVER", server)
         away = tinkbox("template", "list")
         assert (away.status, away.err.count("\n")) == (3, 1)
         assert server.removeprefix("unix://") in away.err
         assert away.err.endswith(
-            "which TINKBOX_SERVER names: is `tinkbox serve` running there? Correct TINKBOX_SERVER, or unset it to ask the "
+            f"which TINKBOX_SERVER names: is `tinkbox serve` running there{asked}? Correct TINKBOX_SERVER, or unset it to ask the "
             "appliance on this host\n"
         )
     monkeypatch.setenv("TINKBOX_SERVER", "unix://operator.sock")

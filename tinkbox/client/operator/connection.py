@@ -49,9 +49,6 @@ LOGIN: Final = "tinkbox login"  # in the place of a variable: this command named
 LOOK_SECONDS: Final = 3.0  # for another look at a certificate that is not valid
 TOKEN_VARIABLE: Final = "TINKBOX_TOKEN"  # noqa: S105  a name
 _BAD_REQUEST: Final = 400
-_SERVED: Final = (
-    "is `tinkbox serve` running there, and is operator.listen of its tinkbox.yaml an address that this host reaches"
-)
 
 
 class Answered(Document):
@@ -418,15 +415,19 @@ class Connection(ABC):
             return Unreachable(speaks_no_tls(self.where))
         if self.socket and (there := local_appliance(self.socket.parent)) is not None:
             return self._without_socket(self.socket, there, why)
+        reached = (
+            "" if self.socket else ", and is operator.listen of its tinkbox.yaml an address that this host reaches"
+        )
+        served = f"is `tinkbox serve` running there{reached}"
         if self._variable == LOGIN:
             return Unreachable(
-                f"no appliance answers at {self.where} ({why}), where you are logged in: {_SERVED}? "
+                f"no appliance answers at {self.where} ({why}), where you are logged in: {served}? "
                 "`tinkbox logout` has the commands ask the appliance on this host again"
             )
         if self._variable:
             without = ", or unset it to ask the appliance on this host" if self._variable == SERVER else ""
             return Unreachable(
-                f"no appliance answers at {self.where} ({why}), which {self._variable} names: {_SERVED}? Correct "
+                f"no appliance answers at {self.where} ({why}), which {self._variable} names: {served}? Correct "
                 f"{self._variable}{without}"
             )
         here = "`systemctl start tinkbox` starts one that `tinkbox init` has set up, and that answers root and the group tinkbox: sudo tinkbox. "

@@ -326,7 +326,9 @@ async def forget_authority(data: Path) -> str:
 
     It is a fingerprint, empty: none was known.  Raises NotFound for a folder without a store, Conflict where an appliance runs.
     """
-    if not (data / STORE).exists():
+    with _usable(data):
+        is_there = (data / STORE).exists()
+    if not is_there:
         raise NotFound(f"{data} has no appliance: name its data folder with --data")
     with as_owner(data), _only_one(data, None):
         store = await Store.open(data / STORE)

@@ -326,8 +326,10 @@ async def forget_authority(data: Path) -> str:
 
     It is a fingerprint, empty: none was known.  Raises NotFound for a folder without a store, Conflict where an appliance runs.
     """
-    with _usable(data):
+    try:
         is_there = (data / STORE).exists()
+    except OSError as error:
+        raise Unavailable(f"cannot look into {data}: {error.strerror}: type this as root, or as its owner") from None
     if not is_there:
         raise NotFound(f"{data} has no appliance: name its data folder with --data")
     with as_owner(data), _only_one(data, None):

@@ -174,8 +174,16 @@ class Connection(_SelectorSocketTransport):  # type: ignore[misc]
 class Encrypted(_SSLProtocolTransport):
     """The transport of what is said over an encrypted connection; before Python 3.12 asyncio's own forgets it when it is closed twice."""
 
+    def is_closing(self) -> bool:
+        """Also as soon as what carries it is lost: asyncio's own tells that a turn later.
+
+        Who sends a file without a pause would write all of it meanwhile, and each piece would be a warning in the log.
+        """
+        carrying = self.connection
+        return super().is_closing() or (carrying is not None and carrying.is_closing())
+
     def close(self) -> None:
-        if not self.is_closing():
+        if not super().is_closing():
             super().close()
 
     @property

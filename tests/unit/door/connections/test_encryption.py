@@ -4,6 +4,7 @@ import asyncio
 import io
 import socket
 import ssl
+import struct
 from collections.abc import AsyncIterator, Sequence
 from contextlib import ExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, replace
@@ -200,6 +201,24 @@ async def test_plain_http_is_told_to_write_https(tmp_path: Path) -> None:
                 f"this door speaks HTTPS alone: write https://{HERE}:{made.port}"
             )
         await all_given_back(made)
+
+
+@in_our_loop
+async def test_a_file_whose_client_is_gone_is_written_no_further(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with door(tmp_path) as made:
+        await asyncio.to_thread(reset_in_a_download, made)
+        await all_given_back(made)
+    assert [each.getMessage() for each in caplog.records if each.name == "asyncio"] == []
+
+
+def reset_in_a_download(made: Door) -> None:
+    with socket.create_connection((HERE, made.port)) as plain:
+        with made.trusting().wrap_socket(plain, server_hostname=HERE) as reader:
+            reader.sendall(b"GET /file HTTP/1.1\r\nHost: x\r\n\r\n")
+            reader.recv(1 << 10)
+            reader.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
 
 
 def shakes_hands(made: Door, context: ssl.SSLContext) -> None:

@@ -9,7 +9,6 @@ import shlex
 import shutil
 import signal
 import socket
-import ssl
 import struct
 import sys
 import time
@@ -33,7 +32,7 @@ from tinkbox.api.tokens import examine_tokens, told_before
 from tinkbox.appliance import BOOT_KEY, REGISTRY, STORE, Appliance, Part, examine_issuer, room_on_disk, told_systems
 from tinkbox.boot.http.loaders import load_loaders
 from tinkbox.boot.network.neighbours import most_neighbours
-from tinkbox.certificates import Certificates
+from tinkbox.certificates import Certificates, Door
 from tinkbox.certificates.own_certificate import foreign_names
 from tinkbox.certificates.unreadable_names import unreadable_names_untold
 from tinkbox.data_folder import (
@@ -46,6 +45,7 @@ from tinkbox.data_folder import (
 )
 from tinkbox.door.answers.answers import Answers, limit_answers
 from tinkbox.door.answers.other_door import leads_to_other_door, leads_to_registry
+from tinkbox.door.answers.server_name import tell_no_versions
 from tinkbox.door.connections.connections import (
     MAX_HEAD,
     MAX_HEADERS,
@@ -251,10 +251,15 @@ async def _run(
     async with (
         appliance.docker,
         appliance.proxy as proxy,
-        aclosing(_Doors(settings, appliance, certificates.server_context())) as doors,
+        aclosing(_Doors(settings, appliance, certificates)) as doors,
     ):
         await doors.open(
-            sockets.operator_local, SOCKET_CONNECTIONS, appliance.operator_routes(), [record_changes], in_need=True
+            sockets.operator_local,
+            SOCKET_CONNECTIONS,
+            appliance.operator_routes(),
+            [record_changes],
+            in_need=True,
+            address="http://localhost",
         )
         await doors.open(
             sockets.operator,
@@ -267,9 +272,12 @@ async def _run(
             ],
             known=proven.knows,
             in_need=True,
-            encrypted_at=f"https://{settings.operator.listen}",
+            address=f"https://{settings.operator.listen}",
+            encrypts_as=Door.OPERATOR,
         )
-        await doors.open(sockets.images, IMAGE_CONNECTIONS, pulls, [], by_user=True)
+        await doors.open(
+            sockets.images, IMAGE_CONNECTIONS, pulls, [], by_user=True, address=_plain_address(sockets.images)
+        )
         pressure = Pressure()
         leads = leads_to_other_door(appliance.operator_routes(), str(settings.operator.listen))
         for each in sockets.networks:
@@ -278,10 +286,16 @@ async def _run(
                 keep_last_room(appliance.free, refused_writes),
                 leads,
             ]  # fmt: skip
-            await doors.open(each.node, NODE_CONNECTIONS, appliance.node_routes(each), guards)
+            addresses = " or ".join(filter(None, [each.url, each.https_url]))
+            await doors.open(each.node, NODE_CONNECTIONS, appliance.node_routes(each), guards, address=addresses)
             if each.node_tls is not None:
                 await doors.open(
-                    each.node_tls, NODE_CONNECTIONS, appliance.node_routes(each), guards, encrypted_at=each.https_url
+                    each.node_tls,
+                    NODE_CONNECTIONS,
+                    appliance.node_routes(each),
+                    guards,
+                    address=each.https_url,
+                    encrypts_as=Door.NODE,
                 )
             for compatible in each.compatible:
                 await doors.open(
@@ -289,6 +303,7 @@ async def _run(
                     NODE_CONNECTIONS,
                     appliance.compatible_routes(),
                     [pressure.guard(but="/boot/"), appliance.traffic.counted(), leads],
+                    address=_plain_address(compatible),
                 )
         for line in (
             *contradictions.lowered(settings),
@@ -342,6 +357,11 @@ async def forget_authority(data: Path) -> str:
     return known
 
 
+def _plain_address(listening: socket.socket) -> str:
+    host, port = listening.getsockname()
+    return f"http://{host}:{port}"
+
+
 def _tell_supervisor(place: str) -> None:
     """That we serve (sd_notify(3)); what was started behind us waits for that."""
     if not place:
@@ -356,8 +376,8 @@ def _tell_supervisor(place: str) -> None:
 class _Doors:
     """What is served over HTTP.  `parts` take the connections in."""
 
-    def __init__(self, settings: Settings, appliance: Appliance, context: ssl.SSLContext) -> None:
-        self._context, self._refused_handshakes = context, appliance.refused_handshakes
+    def __init__(self, settings: Settings, appliance: Appliance, certificates: Certificates) -> None:
+        self._certificates, self._refused_handshakes = certificates, appliance.refused_handshakes
         self._deadlines = settings.limits
         self._limits = appliance.limits
         self._host_at, self._known = appliance.host_at, appliance.is_known
@@ -376,6 +396,7 @@ class _Doors:
         self._audit = appliance.engine.audit
         self._open_files = appliance.open_files
         self._rooms: dict[str, ConnectionRoom] = {}
+        tell_no_versions()
         self._runners: list[web.AppRunner] = []
         self.parts: list[Part] = []
 
@@ -386,14 +407,15 @@ class _Doors:
         routes: Sequence[web.RouteDef],
         guards: Sequence[Middleware],
         *,
+        address: str,
         by_user: bool = False,
         known: Callable[[str], bool] | None = None,
         in_need: bool = False,
-        encrypted_at: str = "",
+        encrypts_as: Door | None = None,
     ) -> None:
         """Serve `routes` there.  `known` tells which hosts have what is kept of the limit: known machines, where nobody says.
 
-        `in_need` is as in `Admission`.  `encrypted_at` is the URL of a door that speaks HTTPS alone.
+        `in_need` and `address` are as in `Admission`.  With `encrypts_as` the door speaks HTTPS alone.
         """
         # Uploads are streamed and bounded where they are read, so aiohttp's own limit is off.
         application = web.Application(
@@ -436,7 +458,8 @@ class _Doors:
             by_user=by_user,
             open_files=self._open_files,
             in_need=in_need,
-            encryption=self._encryption(encrypted_at, known or self._known) if encrypted_at else None,
+            encryption=self._encryption(encrypts_as, known or self._known) if encrypts_as else None,
+            address=address,
         )
 
         def accept(at: socket.socket) -> Coroutine[Any, Any, NoReturn]:
@@ -445,12 +468,11 @@ class _Doors:
         serve = partial(accept, listening) if isinstance(listening, socket.socket) else partial(listening.serve, accept)
         self.parts.append(serve)
 
-    def _encryption(self, address: str, known: Callable[[str], bool]) -> Encryption:
+    def _encryption(self, door: Door, known: Callable[[str], bool]) -> Encryption:
         return Encryption(
-            context=self._context,
+            context=self._certificates.server_context(door),
             turns=HandshakeTurns(known, time.monotonic),
             refused=self._refused_handshakes,
-            address=address,
             seconds=self._deadlines.head.total_seconds(),
         )
 

@@ -9,13 +9,14 @@ import logging
 import ssl
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Final, NoReturn
 
 from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding
 
-from tinkbox.certificates.contexts import server_context
+from tinkbox.certificates.contexts import Contexts, Door, server_contexts, show
 from tinkbox.certificates.issuing import Authority, is_due, new_key, signed, usable
 from tinkbox.certificates.kept_files import KeptFiles, Leaf
 from tinkbox.certificates.own_certificate import OwnCertificate, change_of, read_own
@@ -53,8 +54,9 @@ class Certificates:
         self._clock = clock
         self._own: OwnCertificate | None = None
         self._not_renewed = self._own_problem = ""
-        self._context = self._shown = server_context()
-        self._context.sni_callback = self._choose
+        self._contexts = self._shown = server_contexts()
+        for door, context in self._contexts.items():
+            context.sni_callback = partial(self._choose, door)
         self._loaded: x509.Certificate | None = None  # by which what is shown is told from what the files hold
         self.authority_pem = authority.certificate.public_bytes(Encoding.PEM).decode()
         self.fingerprint = fingerprint(authority.certificate.public_bytes(Encoding.DER))
@@ -90,7 +92,7 @@ class Certificates:
         leaf = files.leaf()
         if leaf is None or is_due(leaf.certificate, authority, wanted, now):
             leaf = made._renew(now)
-        made._load(leaf, made._context)
+        made._load(leaf, made._contexts)
         return made
 
     @staticmethod
@@ -134,9 +136,9 @@ class Certificates:
         own = self._own_problem or (self._own.problem(now) if self._own else "")
         return [each for each in (own, self._not_renewed, self._authority_ends(now)) if each]
 
-    def server_context(self) -> ssl.SSLContext:
-        """For a door: always the same object.  A renewed certificate is shown from its next connection on."""
-        return self._context
+    def server_context(self, door: Door) -> ssl.SSLContext:
+        """For a door of this kind: always the same object.  A renewed certificate is shown from its next connection on."""
+        return self._contexts[door]
 
     async def run(self) -> NoReturn:
         """Renew in time, and read the operator's files again when they changed."""
@@ -177,7 +179,7 @@ class Certificates:
             leaf = self._renew(now)
             _log.info("made a new certificate for %s", ", ".join(self._names))
         if leaf.certificate != self._loaded:
-            self._load(leaf, server_context())
+            self._load(leaf, server_contexts())
 
     def _renew(self, now: datetime) -> Leaf:
         key = new_key()
@@ -185,13 +187,13 @@ class Certificates:
         self._files.keep_leaf(leaf)
         return leaf
 
-    def _load(self, leaf: Leaf, context: ssl.SSLContext) -> None:
-        """Show what the file holds; loading into the context that is shown now could end with half of it."""
+    def _load(self, leaf: Leaf, contexts: Contexts) -> None:
+        """Show what the file holds; loading into the contexts that are shown now could end with half of it."""
         try:
-            context.load_cert_chain(self._files.server)
+            show(contexts, self._files.server)
         except (ssl.SSLError, OSError) as error:
             raise Unavailable(f"cannot use {self._files.server}: {error}: delete it, and it is made anew") from None
-        self._shown, self._loaded = context, leaf.certificate
+        self._shown, self._loaded = contexts, leaf.certificate
 
     def _read_own_again(self) -> None:
         if self._own_files is None:
@@ -212,9 +214,11 @@ class Certificates:
             return ""
         return f"the box's authority ends on {ends:%Y-%m-%d}, and all that trusts it with it: see docs/operating.md"
 
-    def _choose(self, connection: ssl.SSLObject | ssl.SSLSocket, host: str | None, _: ssl.SSLContext) -> None:
+    def _choose(
+        self, door: Door, connection: ssl.SSLObject | ssl.SSLSocket, host: str | None, context: ssl.SSLContext
+    ) -> None:
         """Show the operator's certificate to who asks by a name of it, and to all others the box's newest."""
         own = self._own
-        chosen = own.context if host and own is not None and own.is_for(host) else self._shown
-        if chosen is not self._context:
+        chosen = (own.contexts if host and own is not None and own.is_for(host) else self._shown)[door]
+        if chosen is not context:
             connection.context = chosen

@@ -13,7 +13,7 @@ from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat, load_pem_private_key
 
-from tinkbox.certificates.contexts import server_context
+from tinkbox.certificates.contexts import Contexts, server_contexts, show
 from tinkbox.certificates.issuing import covers, encoded_key, names_of
 from tinkbox.model.errors import Unavailable
 from tinkbox.wire.authority import fingerprint
@@ -34,7 +34,7 @@ class OwnCertificate:
     `authority` is the fingerprint of the last certificate of its chain, by which `tinkbox login` has it compared.
     """
 
-    context: ssl.SSLContext
+    contexts: Contexts
     names: frozenset[str]
     authority: str
     begins: datetime
@@ -83,9 +83,9 @@ def read_own(certificate: Path, key: Path) -> OwnCertificate:
             f"tls.certificate: {certificate} names no host (subjectAltName), so nobody accepts it: have one made for the "
             "box's names"
         )
-    context = server_context()
+    contexts = server_contexts()
     try:
-        context.load_cert_chain(certificate, key)
+        show(contexts, certificate, key)
     except (ssl.SSLError, OSError) as error:
         raise Unavailable(
             f"tls.certificate: {certificate} with {key} cannot be used: {error}: have another one made"
@@ -93,7 +93,7 @@ def read_own(certificate: Path, key: Path) -> OwnCertificate:
     leaf = chain[0]
     last = fingerprint(chain[-1].public_bytes(Encoding.DER))
     return OwnCertificate(
-        context, names, last, leaf.not_valid_before_utc, leaf.not_valid_after_utc, certificate, change
+        contexts, names, last, leaf.not_valid_before_utc, leaf.not_valid_after_utc, certificate, change
     )
 
 

@@ -1,10 +1,13 @@
 """The box's authority, from the operator's side."""
 
 import json
+import re
 import shutil
+import socket
 import ssl
 import subprocess
 from datetime import UTC, datetime
+from functools import partial
 from itertools import takewhile
 from pathlib import Path
 from urllib.request import urlopen
@@ -15,6 +18,7 @@ from tests.integration.api.door import image_archive
 from tests.integration.cli.serving import PROGRAM, ROOT, clean_environment, configure, give_osie, run, run_here, serving
 from tests.integration.engine.appliance import hardware
 from tinkbox.certificates.issuing import new_key, self_signed, signed
+from tinkbox.door.connections.encryption import HANDSHAKE
 from tinkbox.wire.authority import fingerprint
 
 
@@ -97,6 +101,21 @@ def test_box_is_logged_in_to_and_asked_from_another_host(tmp_path: Path) -> None
         assert (wrong.status, f"`tinkbox login {url}`" in wrong.err) == (1, True), wrong.err
 
 
+def answered(port: int, said: bytes) -> bytes:
+    """All that a port answers to this."""
+    with socket.create_connection(("127.0.0.1", port), timeout=30) as connection:
+        connection.sendall(said)
+        return b"".join(iter(partial(connection.recv, 1 << 16), b""))
+
+
+def told_to(port: int, said: bytes) -> str:
+    """What to do, by the problem document that a port answers to this; it has no header that names a program."""
+    head, _, body = answered(port, said).partition(b"\r\n\r\n")
+    assert b"Content-Type: application/problem+json" in head
+    assert b"Server" not in head
+    return str(json.loads(body)["detail"])
+
+
 def test_operators_certificate_is_shown_at_both_doors_to_who_asks_by_its_name(tmp_path: Path) -> None:
     configuration = configure(tmp_path)
     now = datetime.now(UTC)
@@ -124,6 +143,19 @@ def test_operators_certificate_is_shown_at_both_doors_to_who_asks_by_its_name(tm
             ]
             done = subprocess.run(verified, input="", capture_output=True, text=True, check=False)
             assert "Verify return code: 0 (ok)" in done.stdout, done.stdout
+            # Which are spoken without forward secrecy: at the operator door none.
+            for suite in ("AES128-SHA", "AES128-GCM-SHA256"):
+                without = [*named, "-tls1_2", "-cipher", suite]
+                done = subprocess.run(without, input="", capture_output=True, text=True, check=False)
+                assert (f"Cipher    : {suite}" in done.stdout) == (port == configuration.https_port), done.stdout
+            assert (
+                told_to(port, b"GET / HTTP/1.1\r\n\r\n")
+                == f"this door speaks HTTPS alone: write https://127.0.0.1:{port}"
+            )
+        urls = f"http://127.0.0.1:{configuration.http_port} or https://127.0.0.1:{configuration.https_port}"
+        assert told_to(configuration.http_port, HANDSHAKE) == f"this port speaks plain HTTP: write {urls}"
+        for said in (b"GET /healthz HTTP/1.0\r\n\r\n", b"GE T / HTTP/1.1\r\n\r\n"):
+            assert re.findall(rb"(?i)server: .*", answered(configuration.http_port, said)) == [b"Server: tinkbox\r"]
     chain.write_text("damaged")
     checked = run("serve", "--config", str(configuration.path), "--check")
     assert (checked.status, f"wrong: tls.certificate: {chain} holds no certificate" in checked.out) == (1, True)

@@ -11,7 +11,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-from tinkbox.certificates import Certificates
+from tinkbox.certificates import Certificates, Door
 
 TOKEN = "anna-may-look-at-everything"
 NAMES = ("provisioner", "127.0.0.1", "localhost")
@@ -62,7 +62,7 @@ def tls_box(
 
         def log_message(self, *_: object) -> None: ...
 
-    with _Server(("127.0.0.1", port), Handler, box.certificates.server_context()) as server:
+    with _Server(("127.0.0.1", port), Handler, box.certificates.server_context(Door.OPERATOR)) as server:
         box.url = f"https://127.0.0.1:{server.server_port}"
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()

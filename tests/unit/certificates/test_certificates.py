@@ -24,7 +24,7 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from tests.handshakes import certificate_shown, client_trusting, shake_hands
-from tinkbox.certificates import Certificates
+from tinkbox.certificates import Certificates, Door
 from tinkbox.certificates.issuing import new_key, self_signed, signed
 from tinkbox.certificates.own_certificate import foreign_names
 from tinkbox.model.errors import Unavailable
@@ -87,7 +87,7 @@ def opened(tmp_path: Path, clock: Clock) -> Open:
 def shown(certificates: Certificates, host: str, authority: str = "") -> x509.Certificate:
     """What a client sees that trusts an authority, the box's by default."""
     client = client_trusting(authority or certificates.authority_pem)
-    found = shake_hands(client, certificates.server_context(), host).getpeercert(binary_form=True)
+    found = shake_hands(client, certificates.server_context(Door.OPERATOR), host).getpeercert(binary_form=True)
     assert found is not None
     return x509.load_der_x509_certificate(found)
 
@@ -114,7 +114,55 @@ def test_both_versions_of_tls_are_spoken(opened: Open, version: ssl.TLSVersion) 
     certificates = opened()
     client = client_trusting(certificates.authority_pem)
     client.minimum_version = client.maximum_version = version
-    assert shake_hands(client, certificates.server_context(), "127.0.0.1").version() == version.name.replace("_", ".")
+    assert shake_hands(
+        client, certificates.server_context(Door.OPERATOR), "127.0.0.1"
+    ).version() == version.name.replace("_", ".")
+
+
+FORWARD_SECRET = ("ECDHE-RSA-AES128-GCM-SHA256", "ECDHE-RSA-AES256-GCM-SHA384", "ECDHE-RSA-CHACHA20-POLY1305")
+OF_OLD_FIRMWARE = ("AES128-GCM-SHA256", "AES256-SHA256", "AES128-SHA")
+
+
+def suite(certificates: Certificates, door: Door, *offered: str, host: str = "127.0.0.1", trusted: str = "") -> str:
+    """The one that a client of TLS 1.2 gets, which offers these.  Raises ssl.SSLError for none."""
+    client = client_trusting(trusted or certificates.authority_pem)
+    client.maximum_version = ssl.TLSVersion.TLSv1_2
+    client.set_ciphers(":".join(offered))
+    return (shake_hands(client, certificates.server_context(door), host).cipher() or ("",))[0]
+
+
+@pytest.mark.parametrize("offered", FORWARD_SECRET)
+@pytest.mark.parametrize("door", Door)
+async def test_every_door_speaks_with_forward_secrecy(opened: Open, door: Door, offered: str, clock: Clock) -> None:
+    certificates = opened()
+    assert suite(certificates, door, offered) == offered
+    clock.now += timedelta(days=300)
+    await certificates.look()
+    assert suite(certificates, door, *OF_OLD_FIRMWARE, offered) == offered
+
+
+@pytest.mark.parametrize("offered", [*OF_OLD_FIRMWARE, "ECDHE-RSA-AES128-SHA256", "ECDHE-RSA-AES128-SHA"])
+async def test_operator_door_speaks_in_no_other_way(opened: Open, theirs: Theirs, clock: Clock, offered: str) -> None:
+    certificates = opened(own=theirs.give(["box.example.org"]))
+    with pytest.raises(ssl.SSLError, match="NO_SHARED_CIPHER"):
+        suite(certificates, Door.OPERATOR, offered)
+    with pytest.raises(ssl.SSLError, match="NO_SHARED_CIPHER"):
+        suite(certificates, Door.OPERATOR, offered, host="box.example.org", trusted=theirs.pem)
+    clock.now += timedelta(days=300)
+    await certificates.look()
+    with pytest.raises(ssl.SSLError, match="NO_SHARED_CIPHER"):
+        suite(certificates, Door.OPERATOR, offered)
+
+
+@pytest.mark.parametrize("offered", OF_OLD_FIRMWARE)
+async def test_firmware_without_elliptic_curves_is_spoken_to_at_the_node_door(
+    opened: Open, clock: Clock, offered: str
+) -> None:
+    certificates = opened()
+    assert suite(certificates, Door.NODE, offered) == offered
+    clock.now += timedelta(days=300)
+    await certificates.look()
+    assert suite(certificates, Door.NODE, offered) == offered
 
 
 def test_restart_keeps_authority_and_certificate(opened: Open) -> None:
@@ -141,7 +189,7 @@ def test_new_address_gets_a_certificate_of_the_same_authority(opened: Open) -> N
 
 async def test_running_box_renews_in_place(opened: Open, clock: Clock) -> None:
     certificates = opened()
-    context = certificates.server_context()
+    context = certificates.server_context(Door.OPERATOR)
     before = shown(certificates, "127.0.0.1")
     clock.now += timedelta(days=264)
     await certificates.look()
@@ -150,7 +198,7 @@ async def test_running_box_renews_in_place(opened: Open, clock: Clock) -> None:
     await certificates.look()
     after = shown(certificates, "127.0.0.1")
     assert after.not_valid_after_utc == clock.now + timedelta(days=397)
-    assert certificates.server_context() is context
+    assert certificates.server_context(Door.OPERATOR) is context
 
 
 async def test_box_that_cannot_write_goes_on_and_says_so(opened: Open, clock: Clock, tmp_path: Path) -> None:
@@ -210,7 +258,7 @@ async def test_renewed_certificate_that_could_not_be_loaded_is_loaded_by_the_nex
         raise OSError(errno.EMFILE, "Too many open files")
 
     with monkeypatch.context() as patch:
-        patch.setattr("tinkbox.certificates.certificates.server_context", no_descriptors)
+        patch.setattr("tinkbox.certificates.certificates.server_contexts", no_descriptors)
         await certificates.look()
     assert shown(certificates, "127.0.0.1") == before
     await certificates.look()
@@ -406,7 +454,7 @@ def test_machine_that_asks_by_address_gets_the_boxs_certificate_whatever_the_ope
 ) -> None:
     """iPXE sends an address as the name that it asks for, and trusts the box's authority alone."""
     certificates = opened(own=theirs.give(["box.example.org", "172.30.0.1", "fd00::1"]))
-    context = certificates.server_context()
+    context = certificates.server_context(Door.OPERATOR)
     boxs = certificate_shown(context, None)
     assert certificate_shown(context, b"box.example.org") != boxs
     for address in (b"172.30.0.1", b"fd00::1"):

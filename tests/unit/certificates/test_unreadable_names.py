@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.handshakes import certificate_shown
-from tinkbox.certificates import Certificates
+from tinkbox.certificates import Certificates, Door
 from tinkbox.certificates.unreadable_names import unreadable_names_untold
 
 
@@ -26,7 +26,7 @@ def told(monkeypatch: pytest.MonkeyPatch) -> list[object]:
 
 
 def test_name_that_is_not_ascii_is_refused_without_a_word(tmp_path: Path, told: list[object]) -> None:
-    context = Certificates.open(tmp_path, ["box"], None, datetime.now(UTC)).server_context()
+    context = Certificates.open(tmp_path, ["box"], None, datetime.now(UTC)).server_context(Door.OPERATOR)
     with unreadable_names_untold():
         assert certificate_shown(context, b"b\xc3\xbccher.example") is None
         assert certificate_shown(context, b"box") is not None

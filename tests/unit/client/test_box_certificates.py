@@ -10,7 +10,7 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
-from tinkbox.certificates import Certificates
+from tinkbox.certificates import Certificates, Door
 from tinkbox.client.operator import Operator
 from tinkbox.client.operator.box_certificates import fingerprint_of, shown_authority, verify
 from tinkbox.client.operator.lasting_connection import LastingConnection
@@ -53,7 +53,7 @@ async def box(certificates: Certificates, heard: list[web.Request]) -> AsyncIter
     application.router.add_get("/{path:.*}", answer)
     async with asyncio.timeout(30):
         server = TestServer(application, scheme="https")
-        await server.start_server(ssl=certificates.server_context())
+        await server.start_server(ssl=certificates.server_context(Door.OPERATOR))
         try:
             yield f"https://127.0.0.1:{server.port}"
         finally:

@@ -62,7 +62,8 @@ class Admission:
     `room` is one for all doors with the same limit, `pace` one for all doors.  `host_at` names the host that has an address; with
     `by_user` the users of this host are told apart instead.  The first request's head must be there after `head_seconds`,
     and some of an answer must be taken every `answer_seconds`.  While the descriptors of `open_files` are used up, only the doors
-    `in_need` take anybody in.  With `encryption` nothing is served that is not encrypted.
+    `in_need` take anybody in.  With `encryption` nothing is served that is not encrypted,
+    and without it nothing that is; `address` is what clients of the other kind are told to write.
     """
 
     room: "ConnectionRoom"
@@ -74,6 +75,7 @@ class Admission:
     open_files: OpenFiles | None = None
     in_need: bool = False
     encryption: Encryption | None = None
+    address: str = ""
 
     def holder(self, connection: socket.socket, peer: object) -> str:
         """Whose connection this is; `peer` is what it was accepted with."""
@@ -282,7 +284,7 @@ class _Connection(asyncio.Protocol):
         self._waiting = waiting
         self._head_seconds, self._pace = admission.head_seconds, admission.pace
         self._encryption, self._is_plain = admission.encryption, admission.encryption is not None
-        self._shakes_hands = False
+        self._address, self._shakes_hands = admission.address, False
         self._room, self._holder = admission.room, holder
         self._gone = False
         self._head = bytearray()
@@ -313,7 +315,7 @@ class _Connection(asyncio.Protocol):
         if isinstance(transport, short_turns.Encrypted):  # which it was made already, before it was encrypted
             self._shakes_hands = False
             if self._encryption is not None:
-                self._encryption.refused.came_through(self._holder, self._encryption.address)
+                self._encryption.refused.came_through(self._holder, self._address)
             return
         if isinstance(transport, short_turns.Connection):
             transport.take_turns_as(self._holder)
@@ -336,8 +338,10 @@ class _Connection(asyncio.Protocol):
             return
         self._head += data
         end = _end_of_head(self._head)
+        if self._encryption is None and self._head.startswith(HANDSHAKE):
+            self._refuse(encrypted(self._address))
         # What is no request is answered so at once.
-        if not self._head[:1].isalpha():
+        elif not self._head[:1].isalpha():
             self._hand_over()
         elif (len(self._head) if end is None else end) > MAX_HEAD:
             self._refuse_head()
@@ -350,8 +354,7 @@ class _Connection(asyncio.Protocol):
         self._head += data
         connection = short_turns.connection_of(self._transport)
         if connection is None or not self._head.startswith(HANDSHAKE):
-            self._transport.write(not_encrypted(self._encryption.address))
-            self._transport.close()
+            self._refuse(not_encrypted(self._address))
             return
         self._is_plain = False
         connection.pause_reading()
@@ -399,7 +402,10 @@ class _Connection(asyncio.Protocol):
         return self._length <= MAX_HEAD
 
     def _refuse_head(self) -> None:
-        self._transport.write(too_long_head())
+        self._refuse(too_long_head())
+
+    def _refuse(self, answer: bytes) -> None:
+        self._transport.write(answer)
         self._transport.close()
 
     def eof_received(self) -> bool | None:
@@ -417,7 +423,7 @@ class _Connection(asyncio.Protocol):
         if self._encryption is not None and (self._shakes_hands or isinstance(exc, ssl.SSLError)):
             # In TLS 1.3 a client refuses our certificate when for us the handshake is over (RFC 8446 §2).
             why = exc.reason if isinstance(exc, ssl.SSLError) else None
-            self._encryption.refused.note(self._holder, self._encryption.address, why or HUNG_UP)
+            self._encryption.refused.note(self._holder, self._address, why or HUNG_UP)
         self._waits_no_more()
         self._left()
         if self._served is not None:
@@ -455,6 +461,11 @@ def too_long_head() -> bytes:
 def not_encrypted(address: str) -> bytes:
     """The answer to what speaks plain HTTP to a door that is encrypted."""
     return _unread(HTTPStatus.BAD_REQUEST, f"this door speaks HTTPS alone: write {address}")
+
+
+def encrypted(address: str) -> bytes:
+    """The answer to what begins a handshake of TLS at a door that is not encrypted."""
+    return _unread(HTTPStatus.BAD_REQUEST, f"this port speaks plain HTTP: write {address}")
 
 
 def _say_and_close(connection: socket.socket, why: str) -> None:

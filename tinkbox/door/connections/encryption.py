@@ -96,12 +96,11 @@ class RefusedHandshakes:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Encryption:
-    """What one door encrypts with.  A handshake has to be over after `seconds`; `address` is how people write to this door."""
+    """What one door encrypts with.  A handshake has to be over after `seconds`."""
 
     context: ssl.SSLContext
     turns: HandshakeTurns
     refused: RefusedHandshakes
-    address: str
     seconds: float
 
     def begin(self, connection: Connection, protocol: asyncio.Protocol, read: bytes) -> None:

@@ -100,7 +100,6 @@ async def door(
             context=authority.server(HERE),
             turns=HandshakeTurns(lambda _: False, asyncio.get_running_loop().time),
             refused=refused,
-            address=f"https://{HERE}:{port}",
             seconds=head,
         )
         admission = Admission(
@@ -110,6 +109,7 @@ async def door(
             answer_seconds=60,
             pace=ReadingPace(),
             encryption=encryption,
+            address=f"https://{HERE}:{port}",
         )
         async with asyncio.TaskGroup() as group:
             accepting = group.create_task(Connections(listening, runner.server, admission).accept())
@@ -214,11 +214,13 @@ async def test_a_file_whose_client_is_gone_is_written_no_further(
 
 
 def reset_in_a_download(made: Door) -> None:
-    with socket.create_connection((HERE, made.port)) as plain:
-        with made.trusting().wrap_socket(plain, server_hostname=HERE) as reader:
-            reader.sendall(b"GET /file HTTP/1.1\r\nHost: x\r\n\r\n")
-            reader.recv(1 << 10)
-            reader.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    with (
+        socket.create_connection((HERE, made.port)) as plain,
+        made.trusting().wrap_socket(plain, server_hostname=HERE) as reader,
+    ):
+        reader.sendall(b"GET /file HTTP/1.1\r\nHost: x\r\n\r\n")
+        reader.recv(1 << 10)
+        reader.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
 
 
 def shakes_hands(made: Door, context: ssl.SSLContext) -> None:

@@ -607,6 +607,7 @@ class Appliance:
             # Machines know of no other port for names.
             dns=str(at.interface.address) if at.names and settings.node.dns_port == DNS_PORT else "",
             syslog_port=settings.node.syslog_port,
+            console=settings.boot.console_access,
             tls=partial(self._tls, at),
             takes_https=self._takes_https,
         )

@@ -72,6 +72,13 @@ class Boot(StrEnum):
     ELSEWHERE = "elsewhere"  # its hardware document names another boot server
 
 
+class ConsoleAccess(StrEnum):
+    """What the consoles of the OSIE offer: the setting `boot.console`, which the OSIE reads on its kernel's command line."""
+
+    SHELL = "shell"  # of root, to whoever presses Enter
+    NONE = "none"  # nothing but what it tells
+
+
 class Loader(StrEnum):
     """The program that follows the firmware."""
 

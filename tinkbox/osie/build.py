@@ -42,7 +42,7 @@ PROGRAMS: Final = (
 LIBRARIES: Final = ("libz.so.1", "libdl.so.2", "libpthread.so.0", "librt.so.1", "libutil.so.1", "libm.so.6", "libgcc_s.so.1",
                     "libnss_files.so.2", "libnss_dns.so.2", "libresolv.so.2")  # fmt: skip
 FILES: Final = resources.files("tinkbox.osie") / "files"
-SCRIPTS: Final = ("setup", "network", "lease", "clock", "syslog", "engine", "identity", "worker", "leave")
+SCRIPTS: Final = ("inittab", "setup", "network", "lease", "clock", "syslog", "engine", "identity", "worker", "leave")
 # 15 takes seven times as long to make a ramdisk smaller by 2 %.
 COMPRESSION: Final = "-9"
 

@@ -23,7 +23,7 @@ from tinkbox.boot.http.download_watch import STUCK_AFTER, Listeners, Traffic, Tr
 from tinkbox.boot.http.file_responses import Delivery
 from tinkbox.boot.http.kernel_command_line import kernel_arguments, syslog
 from tinkbox.boot.http.loaders import FOLDER, LOADERS, loader_path
-from tinkbox.model.boot import Boot, Plan, Stage, Step, StepError
+from tinkbox.model.boot import Boot, ConsoleAccess, Plan, Stage, Step, StepError
 from tinkbox.model.card_firmware import Need, is_virtual
 from tinkbox.model.errors import Forbidden, Invalid, NotFound, Unavailable
 from tinkbox.model.hardware import MacAddress
@@ -77,7 +77,7 @@ class BootFolder:
     """What is served on one network: the OSIE's folder (below it one per architecture), the loaders', our URL and version.
 
     `dns` is where names of workflows are answered, empty: only by what the network has.  `syslog_port` is where machines
-    may log to, 0: nowhere.  `tls` is the node door over TLS, None: it has none; `takes_https` tells whether the OSIE of an
+    may log to, 0: nowhere.  `console` is what the OSIE's consoles offer.  `tls` is the node door over TLS, None: it has none; `takes_https` tells whether the OSIE of an
     architecture can ask that.
     """
 
@@ -87,6 +87,7 @@ class BootFolder:
     loaders: Traversable = FOLDER
     dns: str = ""
     syslog_port: int = 0
+    console: ConsoleAccess = ConsoleAccess.SHELL
     tls: Callable[[], TlsDoor | None] = lambda: None
     takes_https: Callable[[str], bool] = lambda _: False
 
@@ -99,6 +100,10 @@ class BootFolder:
     def boots_https(self, plan: Plan) -> bool:
         """Whether what a plan boots is an OSIE of ours that can ask the node door over TLS."""
         return plan.boot in _OUR_OSIE and self.tls() is not None and self.takes_https(plan.interface.architecture)
+
+    def arguments(self, plan: Plan) -> tuple[str, ...]:
+        """The words for the kernel of a machine, whatever its boot loader is."""
+        return kernel_arguments(plan, self.url, dns=self.dns, syslog_port=self.syslog_port, console=self.console)
 
     def identity(self, plain: Credential, *, https: bool) -> Credential:
         """What a machine begins with that was given this credential for `url`, and can speak HTTPS or not."""
@@ -318,7 +323,7 @@ class _BootDoor:
             dns=folder.dns,
             syslog=syslog(url, folder.syslog_port) if folder.syslog_port else "",
             # What asks there has no TLS, and asks for nothing that is secret; the worker's door is in its credential.
-            arguments=kernel_arguments(plan, folder.url, dns=folder.dns, syslog_port=folder.syslog_port),
+            arguments=folder.arguments(plan),
         )
 
 

@@ -13,7 +13,6 @@ from typing import Final, Protocol
 from tinkbox.boot.http import boot_files as over_http
 from tinkbox.boot.http.boot_files import FIRMWARE, OSIE_FILES, SCRIPT_STAGE, BootFolder, has_firmware
 from tinkbox.boot.http.credential_ramdisk import credential_ramdisk, has_credential
-from tinkbox.boot.http.kernel_command_line import kernel_arguments
 from tinkbox.model.boot import Boot, Plan, Stage
 from tinkbox.model.card_firmware import Need
 from tinkbox.model.errors import Conflict
@@ -162,7 +161,7 @@ class TftpFiles:
             case "config.txt":
                 return lambda _: raspberrypi.config(operators.read_text(errors="replace") if operators else "").encode()
             case "cmdline.txt":
-                return lambda plan: raspberrypi.command_line(self._arguments(plan)).encode()
+                return lambda plan: raspberrypi.command_line(self._folder.arguments(plan)).encode()
             case raspberrypi.KERNEL | raspberrypi.INITRAMFS:
                 return lambda plan: _file(self._folder.osie / plan.interface.architecture / name)
         return (lambda _: operators) if operators else None
@@ -175,7 +174,7 @@ class TftpFiles:
             credential=f"/{CREDENTIAL}",
             firmware=f"/{_osie_file(plan, FIRMWARE)}" if has_firmware(self._folder, plan) else "",
             unless_virtual=plan.firmware is Need.UNKNOWN,
-            arguments=self._arguments(plan),
+            arguments=self._folder.arguments(plan),
         )
         return grub.turn_script(plan, files, self._folder.version).encode()
 
@@ -188,13 +187,9 @@ class TftpFiles:
             configuration=name,
             kernel=kernel,
             initramfs=(initramfs, *firmware, CREDENTIAL) if several else (initramfs,),
-            arguments=self._arguments(plan),
+            arguments=self._folder.arguments(plan),
         )
         return pxelinux.configuration(plan, files, self._folder.version).encode()
-
-    def _arguments(self, plan: Plan) -> tuple[str, ...]:
-        folder = self._folder
-        return kernel_arguments(plan, folder.url, dns=folder.dns, syslog_port=folder.syslog_port)
 
     def _identity(self, peer: str, plan: Plan) -> bytes | None:
         if plan.https or not has_credential(plan):

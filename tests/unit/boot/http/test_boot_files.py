@@ -17,7 +17,7 @@ from tinkbox.boot.http.boot_files import REPORTS, BootFolder, routes
 from tinkbox.boot.http.download_watch import Listeners
 from tinkbox.boot.http.file_responses import PIECE
 from tinkbox.door.problems import refusals_become_problems
-from tinkbox.model.boot import Boot, Plan, Stage
+from tinkbox.model.boot import Boot, ConsoleAccess, Plan, Stage
 from tinkbox.model.card_firmware import Need
 from tinkbox.model.firmware_traits import LocalBoot
 from tinkbox.model.hardware import Interface, MacAddress
@@ -605,6 +605,7 @@ async def tls_door(lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         version="1.2",
         tls=lambda: TlsDoor(server="https://172.30.0.1", registry="172.30.0.1", authority="PEM"),
         syslog_port=514,
+        console=ConsoleAccess.NONE,
     )
     application.add_routes(routes(lab, credential, folder, clock()))
     async with TestClient(TestServer(application)) as client:
@@ -650,6 +651,7 @@ async def test_what_came_by_https_goes_on_by_https(lab: Lab, tls_door: Door, *, 
     (kernel,) = [line for line in told.splitlines() if line.startswith("kernel ")]
     assert kernel.startswith("kernel https://172.30.0.1/boot/osie/x86_64/vmlinuz ")
     assert "tinkbox.server=http://172.30.0.1 " in kernel, "what has no TLS asks there"
+    assert " tinkbox.console=none " in kernel
     assert "credential.cpio https://172.30.0.1/boot/08-00-27-00-00-01/credential.cpio" in told
     assert "set syslog 172.30.0.1 " in told
     assert (await tls_door.get(CREDENTIAL)).status == 200

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from tinkbox.boot.http.kernel_command_line import kernel_arguments, syslog
-from tinkbox.model.boot import Boot, Plan
+from tinkbox.model.boot import Boot, ConsoleAccess, Plan
 from tinkbox.model.hardware import Interface, MacAddress
 from tinkbox.model.netboot import Netboot
 
@@ -19,6 +19,14 @@ def told(plan: Plan, dns: str = "", syslog_port: int = 0) -> tuple[str, ...]:
 
 def test_a_machine_is_told_where_we_are_who_it_is_and_where_to_speak() -> None:
     assert told(PLAN) == (SERVER, OWN, "console=tty0", "console=ttyS0,115200")
+
+
+def test_console_without_a_shell_is_said_before_the_words_of_the_hardware_document() -> None:
+    own = replace(
+        PLAN, interface=replace(PLAN.interface, netboot=Netboot(kernel_parameters=("tinkbox.console=shell",)))
+    )
+    said = kernel_arguments(own, "http://172.30.0.1:8080", console=ConsoleAccess.NONE)
+    assert [each for each in said if "tinkbox.console" in each] == ["tinkbox.console=none", "tinkbox.console=shell"]
 
 
 def test_words_of_the_hardware_document_are_the_last() -> None:

@@ -9,7 +9,7 @@ import pytest
 from tinkbox.boot.http.boot_files import BootFolder
 from tinkbox.boot.http.credential_ramdisk import credential_ramdisk
 from tinkbox.boot.tftp.files import TftpFiles
-from tinkbox.model.boot import Boot, Plan, Stage
+from tinkbox.model.boot import Boot, ConsoleAccess, Plan, Stage
 from tinkbox.model.card_firmware import Need
 from tinkbox.model.firmware_traits import LocalBoot
 from tinkbox.model.hardware import Interface, MacAddress
@@ -95,6 +95,7 @@ def tftp_files(lab: Lab, tmp_path: Path) -> TftpFiles:
         url="http://172.30.0.1",
         version="1.2",
         syslog_port=514,
+        console=ConsoleAccess.NONE,
         tls=lambda: lab.tls,
         takes_https=lambda architecture: architecture == "x86_64",
     )
@@ -186,6 +187,16 @@ def test_grubs_turn_names_what_this_shelf_has(tftp_files: TftpFiles) -> None:
     assert all(tftp_files.find(PEER, each) is not None for each in files)
     assert {"tinkbox.server=http://172.30.0.1", "tinkbox.syslog=172.30.0.1", f"tinkbox.mac={MAC}"} <= set(words)
     assert "secret" not in words
+
+
+@pytest.mark.parametrize(
+    ("architecture", "name"), [("x86_64", TURN), ("x86_64", PXELINUX), ("aarch64", f"{PI}cmdline.txt")]
+)
+def test_every_loader_tells_the_osie_that_its_consoles_offer_no_shell(
+    tftp_files: TftpFiles, lab: Lab, architecture: str, name: str
+) -> None:
+    lab.told(Boot.OSIE, architecture)
+    assert "tinkbox.console=none" in text(tftp_files, name).replace("'", " ").split()
 
 
 @pytest.fixture

@@ -23,6 +23,7 @@ import keys
 
 from tinkbox import __version__
 from tinkbox.osie.debian import of_this_release
+from tinkbox.osie.elf import needed
 from tinkbox.osie.sbom import debian_package
 from tinkbox.wire.cyclonedx import Component, package_url, read, written
 
@@ -40,6 +41,15 @@ OF_PACKAGES = {
 FIELDS = ("Package", "Version", "Architecture", "Source", "Maintainer", "Built-Using", "Static-Built-Using")
 # What the compiler links into every program.
 OF_THE_COMPILER = ("crt1.o", "libgcc.a", "libc_nonshared.a")
+# Rust's compiler names the files of crates, for panics (of a registry: FOLDER/NAME-VERSION/src/…).
+CRATE = re.compile(rb"/registry/src/[^/\0]+/([a-z0-9_-]+?)-(\d+\.\d+\.\d+[A-Za-z0-9.+-]*)/")
+# What other parts say of themselves in the bytes of whatever has them inside: OpenSSL's modules, Abseil's names of its release.
+SAYING = (
+    ("openssl", "OpenSSL", re.compile(rb" part of OpenSSL (\d+\.\d+\.\d+[a-z]*) ")),
+    ("abseil-cpp", "Apache-2.0", re.compile(rb"4absl\d+lts_(\d{8})")),
+)
+# The licences of what a package has in its sources of others, a folder for each.
+VENDORED = ".dist-info/licenses/vendor/"
 # As authors of Python packages call licences, where they do not use SPDX's words.
 CALLED = {
     "Apache 2.0": "Apache-2.0", "Apache Software License": "Apache-2.0", "ISC License (ISCL)": "ISC", "MIT License": "MIT",
@@ -117,6 +127,7 @@ def distribution(
     told = [Path(str(file.locate())) for file in found.files or () if ".dist-info/sboms/" in str(file)]
     own = tuple(part for path in sorted(told) if path.suffix == ".json" for part in read(path.read_text()))
     pieces = sorted(pieces, key=lambda each: each.place)
+    seen = [part for piece in pieces if piece.is_file for part in told_inside(piece.content, crates=not own)]
     whole = hashlib.sha256(b"".join(bytes.fromhex(piece.sha256) for piece in pieces)).hexdigest()
     files = (piece.component for piece in pieces if piece.is_file and ".dist-info/" not in piece.place)
     name = found.metadata["Name"]
@@ -126,7 +137,7 @@ def distribution(
         version=found.version,
         purl=package_url("pypi", re.sub(r"[-_.]+", "-", name).lower(), found.version),
         licences=(licence(found.metadata),),
-        parts=(*own, *inside, *files),
+        parts=(*own, *inside, *vendored(found), *merged(seen), *files),
         properties={"tinkbox:carried": str(len(pieces)), "tinkbox:carried:sha256": whole},
     )
 
@@ -142,6 +153,29 @@ def inside_of(name: str) -> Iterator[Component]:
             from yaml import _yaml
 
             yield bundled("libyaml", _yaml.get_version_string(), "MIT")
+
+
+def told_inside(content: bytes, *, crates: bool = False) -> Iterator[Component]:
+    """The parts of others whose versions stand in a library or a boot loader; crates of Rust as far as its code names them."""
+    for name, of, saying in SAYING:
+        for version in sorted(set(saying.findall(content))):
+            yield bundled(name, version.decode(), of)
+    for crate, version in sorted(set(CRATE.findall(content)) if crates else ()):
+        name, told = crate.decode(), version.decode()
+        yield Component(kind="library", name=name, version=told, purl=package_url("cargo", name, told))
+
+
+def vendored(found: importlib.metadata.Distribution) -> Iterator[Component]:
+    """What a package has in its sources of others, by the licences that it brings; which versions, it does not tell."""
+    places = (str(file).partition(VENDORED)[2].partition("/") for file in found.files or ())
+    for name in sorted({name for name, _, rest in places if name and rest}):
+        where = f"{found.metadata['Name']} {found.version}"
+        yield Component(
+            kind="library",
+            name=name,
+            licences=(f"as in {where}",),
+            properties={"tinkbox:version": f"not told: the one that the sources of {where} have"},
+        )
 
 
 def bundled(name: str, version: str, of: str) -> Component:
@@ -189,7 +223,8 @@ def loader(piece: Piece, name: str, texts: Mapping[str, bytes]) -> Component:
         versions = dict(line.split() for line in texts[Path(VERSIONS).name].decode().splitlines())
         fields = {"Package": package, "Version": versions[package], "Architecture": "amd64"}
         text = texts[licence_file].decode(errors="replace")
-        return debian_package(fields, text, of_this_release(), files=[piece.component])
+        inside = tuple(told_inside(piece.content))
+        return debian_package(fields, text, of_this_release(), files=[piece.component, *inside])
     if same(piece, Path("/usr/lib/ipxe", name)):
         return installed("ipxe", [piece])
     if name.endswith((".kpxe", ".efi")):
@@ -253,6 +288,10 @@ def of_this_host(pieces: Sequence[Piece], linked: Sequence[Path]) -> list[Compon
     for name, own in mine.items():
         made = installed(name, [piece for piece in own if piece.is_file])
         (python if name in pythons else packages).append(made)
+    if any(piece.place.startswith("_decimal.") and "libmpdec" not in str(needed(piece.content)) for piece in pieces):
+        import decimal
+
+        python.append(bundled("libmpdec", getattr(decimal, "__libmpdec_version__", ""), "BSD-2-Clause"))
     version = platform.python_version()
     whole = Component(
         kind="library",

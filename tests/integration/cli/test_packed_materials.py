@@ -108,6 +108,12 @@ def test_the_executable_carries_its_bill_for_the_osies_that_it_builds(carried, b
     assert own["components"] == bill["components"]
 
 
+def test_what_is_linked_into_others_is_in_the_bill_within_them(bill) -> None:
+    inside = {(each["name"], part["name"]) for each in bill["components"] for part in every(each.get("components", []))}
+    linked = {("aiohttp", "llhttp"), ("shim-signed", "openssl"), ("bcrypt", "blowfish"), ("google-re2", "abseil-cpp")}
+    assert linked <= inside
+
+
 def test_python_and_the_libraries_of_the_distribution_are_in_the_bill(bill) -> None:
     names = {each["name"] for each in bill["components"]}
     assert {"python", "busybox-static", "entrypoint", "zlib1g-dev", "libexpat1-dev", "ipxe", "shim-signed"} <= names

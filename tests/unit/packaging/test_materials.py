@@ -41,6 +41,28 @@ def test_a_package_tells_the_c_library_that_it_has_in_itself() -> None:
     assert [part.name for part in made.parts] == ["libyaml"]
 
 
+def test_a_package_names_what_its_sources_have_of_others() -> None:
+    import aiohttp
+
+    made = found(Piece("aiohttp/__init__.py", Path(aiohttp.__file__), b"", is_file=False))["aiohttp"]
+    (llhttp,) = made.parts
+    assert (llhttp.name, llhttp.version, llhttp.purl) == ("llhttp", "", "")
+    assert llhttp.properties == {
+        "tinkbox:version": f"not told: the one that the sources of aiohttp {made.version} have"
+    }
+
+
+def test_a_library_without_a_bill_tells_the_crates_and_the_libraries_that_its_code_names() -> None:
+    code = (
+        b"\0/root/.cargo/registry/src/index.crates.io-1949c/bcrypt-pbkdf-0.10.0/src/lib.rs\0_ZN4absl12lts_202505123log"
+    )
+    parts = found(Piece("multidict/_multidict.so", EXTENSION, code))["multidict"].parts
+    assert [(part.name, part.version, part.purl) for part in parts if part.kind == "library"] == [
+        ("abseil-cpp", "20250512", "pkg:generic/abseil-cpp@20250512"),
+        ("bcrypt-pbkdf", "0.10.0", "pkg:cargo/bcrypt-pbkdf@0.10.0"),
+    ]
+
+
 def test_a_package_brings_the_bill_that_it_was_published_with() -> None:
     cryptography = Path(str(metadata.distribution("cryptography").locate_file("cryptography/__init__.py")))
     made = found(Piece("cryptography/__init__.py", cryptography, b"", is_file=False))["cryptography"]
@@ -68,14 +90,17 @@ def test_a_signed_loader_has_the_version_that_is_noted_beside_it() -> None:
     pieces = [
         Piece(f"{folder}/{name}", ROOT / folder / name, content)
         for name, content in {
-            "shimx64.efi": b"shim",
+            "shimx64.efi": b"shim\0ASN.1 part of OpenSSL 1.0.2k  26 Jan 2017\0EVP part of OpenSSL 1.0.2k  26 Jan 2017",
             "signed.versions": b"shim-signed 1.51\n",
             "LICENCE.shimx64": b"Format: x\nLicense: BSD-2-clause\n",
         }.items()
     ]
     shim = found(*pieces)["shim-signed"]
     assert (shim.version, shim.licences) == ("1.51", ("BSD-2-Clause",))
-    assert [part.name for part in shim.parts] == ["tinkbox/boot/loaders/shimx64.efi"]
+    assert [(part.name, part.version) for part in shim.parts] == [
+        ("tinkbox/boot/loaders/shimx64.efi", ""),
+        ("openssl", "1.0.2k"),
+    ]
 
 
 def test_the_time_of_a_bill_is_that_of_the_sources() -> None:

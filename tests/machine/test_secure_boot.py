@@ -13,6 +13,8 @@ from tinkbox.model.workflow import State
 
 pytestmark = pytest.mark.machine
 ONE = 1
+NO_SHELL = "boot: {console: none}\n"
+OFFER = "Please press Enter to activate this console"
 
 
 def refused(lab: Lab) -> bool:
@@ -28,7 +30,8 @@ def fetched(lab: Lab) -> list[str]:
 
 @rotation.mark(SIGNED_OSIE, WAYS)
 def test_signed_loaders_boot_to_the_worker_after_one_reset(shell_archive: Path) -> None:
-    with laboratory() as lab:
+    """No console offers a shell there, either."""
+    with laboratory(configured=NO_SHELL) as lab:
         lab.push(ONE)
         lab.load(shell_archive)
         workflow = lab.workflow(ONE, shell("install", "true"))
@@ -42,6 +45,7 @@ def test_signed_loaders_boot_to_the_worker_after_one_reset(shell_archive: Path) 
         assert fetched(lab) == ["snponly.efi", "shimx64.efi", "grubx64.efi", "grub/turn.cfg", *osie]
         assert lab.ended(workflow).state is State.SUCCESS
         assert refused(lab)
+        assert not [line for line in machine.console.lines if OFFER in line]
 
 
 @rotation.mark(SIGNED_DISK, WAYS)

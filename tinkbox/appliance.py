@@ -693,6 +693,8 @@ class Appliance:
             folder=self._settings.data / "services",
             registry="{}:{}".format(*self._sockets.images.getsockname()),
             server=self._sockets.first.url,
+            https_server=self._sockets.first.https_url,
+            authority=self.certificates.authority_pem,
             privileged=False,
             subnets=self._settings.services.subnets,
             volumes=self._settings.services.volumes,

@@ -41,7 +41,8 @@ class Place:
     URL.  With `subnets` every workflow gets a network of its own out of them; without, its services have the machine's
     network, and `address`.  Only `volumes` are mounted, by their names; None: whatever folders templates name, as on a
     machine.  With a `share` each may take that of the host, and has few of root's rights; None: what it asks for, and the
-    rights that the engine gives.
+    rights that the engine gives.  `https_server` is the node door's URL over TLS, where `authority` (PEM) is what to trust it by; empty: there
+    is none.
     """
 
     host: str
@@ -54,6 +55,8 @@ class Place:
     volumes: Mapping[str, HostFolder] | None = field(default_factory=dict)
     share: Share | None = None
     tls: bool = False
+    https_server: str = ""
+    authority: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,6 +13,7 @@ from tinkbox.model.reasons import Reason
 from tinkbox.model.services import HostFolder, Resources
 from tinkbox.model.workflow import DATA_FOLDER
 from tinkbox.runtime import Container, ContainerFailed, ContainerSpec
+from tinkbox.runtime.authority_file import CA, https_variables
 from tinkbox.runtime.container_image import ContainerImage
 from tinkbox.runtime.hosting import ServiceRuntime
 from tinkbox.runtime.secret_files import variables, with_values
@@ -138,6 +139,7 @@ class ServiceContainer:
             "TINKBOX_WORKFLOW": wanted.workflow_id,
             "TINKBOX_SERVICE": service.spec.name,
             "TINKBOX_SERVER": place.server,
+            **(https_variables(place.https_server) if place.https_server else {}),
         }
         ours = {
             **run_labels(place, wanted.run),
@@ -147,9 +149,10 @@ class ServiceContainer:
         volumes, given, uses = self.volumes(), wanted.given, service.spec.secrets
         try:
             secrets = self._folder.secrets(uses, given)
+            trusted = {CA: self._folder.authority(place.authority)} if place.https_server else {}
         except OSError as error:
             reason = Reason.NO_SPACE if error.errno in _FULL else Reason.CREATE_FAILED
-            raise ContainerFailed(reason, f"the files of its secrets cannot be made: {error}") from None
+            raise ContainerFailed(reason, f"the files that it is given cannot be made: {error}") from None
         environment = {**service.spec.environment, **variables(uses, given), **own}
         return ContainerSpec(
             image=self.image,
@@ -161,9 +164,12 @@ class ServiceContainer:
             mounts={
                 **{target: folder.path for target, folder in volumes.items()},
                 DATA_FOLDER: str(self._folder.workflow),
+                **trusted,
                 **secrets,
             },
-            read_only=frozenset(secrets) | {target for target, folder in volumes.items() if folder.read_only},
+            read_only=frozenset(trusted)
+            | frozenset(secrets)
+            | {target for target, folder in volumes.items() if folder.read_only},
             network=await self._networks.of(wanted.workflow_id),
             hosts=wanted.hosts,
             ports=service.spec.ports,

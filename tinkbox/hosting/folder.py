@@ -10,6 +10,7 @@ from tinkbox.hosting.restarts import Note, decode, encode
 from tinkbox.model.errors import Invalid
 from tinkbox.model.secret import SecretUse
 from tinkbox.runtime import folders
+from tinkbox.runtime.authority_file import keep_authority
 from tinkbox.runtime.secret_files import SecretFiles
 
 _RUN = re.compile(r"[A-Za-z0-9_-]{1,128}\Z")  # whatever else is there, or on a label, is no run of ours
@@ -42,6 +43,10 @@ class RunFolder:
     def secrets(self, uses: Sequence[SecretUse], given: Mapping[str, bytes]) -> dict[str, str]:
         """The secrets that its container has as files, sources by target; raises OSError, and ContainerFailed."""
         return self._secrets.make(_CONTAINER, uses, given)
+
+    def authority(self, pem: str) -> str:
+        """The file with these certificates, for its container; raises OSError."""
+        return keep_authority(self._path, pem)
 
     def keep(self, note: Note) -> None:
         """Note it for the next host; what cannot be written is done without."""

@@ -212,6 +212,8 @@ async def _serve_machine(
             address=await patiently(partial(own_address, credential.server), Unavailable),
             volumes=None,
             tls=bool(credential.authority),
+            https_server=credential.server if credential.authority else "",
+            authority=credential.authority,
         )
         host = ServiceHost(runtime, RemoteHostLink(door, boot_id), place, time.monotonic)
         machine = Machine(

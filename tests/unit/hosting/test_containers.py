@@ -60,6 +60,24 @@ def test_it_is_made_as_the_template_says_and_what_is_ours_wins(tmp_path: Path) -
     run(story)
 
 
+def test_it_is_told_where_to_ask_by_https_and_what_to_trust(tmp_path: Path) -> None:
+    async def story() -> None:
+        rig = Rig(tmp_path, https_server="https://appliance", authority="PEM")
+        own = container(rig, service(environment={"TINKBOX_CA": "forged"}))
+        own.make_folder()
+        await own.create()
+        spec = rig.container.spec
+        assert (spec.environment["TINKBOX_HTTPS_SERVER"], spec.environment["TINKBOX_CA"]) == (
+            "https://appliance",
+            "/tinkbox/ca.crt",
+        )
+        file = Path(spec.mounts["/tinkbox/ca.crt"])
+        assert (file.read_text(), file.stat().st_mode & 0o777) == ("PEM", 0o644)
+        assert "/tinkbox/ca.crt" in spec.read_only
+
+    run(story)
+
+
 def test_where_actions_are_privileged_so_is_it(tmp_path: Path) -> None:
     async def story() -> None:
         rig = Rig(tmp_path, privileged=True, subnets=None, volumes=None)

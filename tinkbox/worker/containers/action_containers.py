@@ -16,6 +16,7 @@ from tinkbox.model.errors import Invalid, TooLarge
 from tinkbox.model.reasons import Reason
 from tinkbox.model.workflow import DATA_FOLDER
 from tinkbox.runtime import Container, ContainerFailed, ContainerSpec, Runtime
+from tinkbox.runtime.authority_file import CA, https_variables
 from tinkbox.runtime.container_image import ContainerImage
 from tinkbox.runtime.secret_files import variables, with_values
 from tinkbox.wire.messages.worker import Credential, Offer
@@ -23,12 +24,10 @@ from tinkbox.worker import outcome as verdict
 from tinkbox.worker.containers.salvage import discard, salvage
 from tinkbox.worker.files.failure_files import PLACES
 from tinkbox.worker.files.helper_files import ENTRYPOINT, RUN, TARGET, TEKTON, HelperFiles
-from tinkbox.worker.files.toolbox import AUTHORITY
 from tinkbox.worker.host.addresses import addressed
 from tinkbox.worker.machine import Machine
 
 ACTION = "action"  # the role of the action's own container; those of hooks are on-timeout and on-failure
-CA = f"{TARGET}/{AUTHORITY}"  # what an action may trust the appliance by
 ROLES = (ACTION, "on-timeout", "on-failure")
 _SESSION = "tinkbox.session"
 _log = logging.getLogger(__name__)
@@ -159,7 +158,7 @@ class Containers:
         if self._credential.authority:
             with _local_faults():
                 trusted = {CA: self._folder.authority(self._credential.authority)}
-            own |= {"TINKBOX_HTTPS_SERVER": self._credential.server, "TINKBOX_CA": CA}
+            own |= https_variables(self._credential.server)
         network = action.spec.network or MACHINE
         disk = await self.choose_disk()
         chosen = {"DEST_DISK": disk} if disk else {}

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Final
 
 from tinkbox.model.errors import Unavailable
+from tinkbox.runtime.authority_file import NAME
 
 TOOLS: Final = resources.files("tinkbox.worker") / "tools"
 SCRIPTS = "debug/scripts"
-AUTHORITY: Final = "ca.crt"  # where containers find the certificates that the appliance is trusted by
 DEBUG_COMMANDS = (
     "debug-continue",
     "debug-continue-failure",
@@ -38,7 +38,7 @@ def install(folder: Path, source: Traversable = TOOLS) -> Path:
     for place in (folder, *(each for each in folder.rglob("*") if each.is_dir() and not each.is_symlink())):
         place.chmod(0o755)  # images run as any user
     # All of it is read-only in a container: what is mounted within has to be there.
-    authority = folder / AUTHORITY
+    authority = folder / NAME
     if not authority.exists():
         authority.touch()
         authority.chmod(0o644)

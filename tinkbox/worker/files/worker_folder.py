@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from tinkbox.private_files import Layout
+from tinkbox.runtime.authority_file import keep_authority
 from tinkbox.runtime.secret_files import SecretFiles
 from tinkbox.worker.files.ephemeral_data import EphemeralData
 from tinkbox.worker.files.failure_files import Words
@@ -44,13 +45,7 @@ class WorkerFolder:
 
     def authority(self, pem: str) -> str:
         """The file with these certificates, for containers; made where it is not there.  Raises OSError."""
-        path = self._root / "ca.crt"
-        if not path.exists() or path.read_text() != pem:
-            made = path.with_name("ca.crt.new")
-            made.write_text(pem)
-            made.chmod(0o644)
-            made.replace(path)
-        return str(path)
+        return keep_authority(self._root, pem)
 
     @property
     def reboot_wanted(self) -> bool:

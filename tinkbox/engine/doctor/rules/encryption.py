@@ -19,7 +19,7 @@ _SCANNED_WITHIN: Final = timedelta(minutes=1)
 _CAUSES: Final = {
     HandshakeTrouble.AUTHORITY: "does not trust this box's certificate: it knows another authority, or none.",
     HandshakeTrouble.EXPIRED: "takes this box's certificate for expired: most likely its clock is wrong.",
-    HandshakeTrouble.NOTHING_IN_COMMON: "cannot speak the TLS that this box does, 1.2 and 1.3.",
+    HandshakeTrouble.NOTHING_IN_COMMON: "cannot speak the TLS that this box does, 1.3, or 1.2 with ECDHE and AES-GCM.",
     HandshakeTrouble.HUNG_UP: "began {times} to speak TLS and hung up without a word: it only looks whether the port is open, as probes "
     "do, or it does not trust this box's certificate.",
 }
@@ -33,8 +33,8 @@ _REMEDIES: Final = {
     HandshakeTrouble.HUNG_UP: f"If nothing fails there, it is a probe and harmless. Else: {_TRUST}",
     HandshakeTrouble.EXPIRED: "Look at the clock there (`date`). The box's own ends on no sooner day than `openssl s_client -connect "
     "ADDRESS:443 </dev/null` shows.",
-    HandshakeTrouble.NOTHING_IN_COMMON: "Use a newer version of the program there: TLS 1.2 is of 2008. A machine whose firmware "
-    "is the reason boots over plain HTTP.",
+    HandshakeTrouble.NOTHING_IN_COMMON: "Use a newer version of the program there, or let it use ECDHE with AES-GCM. A machine whose "
+    "firmware is the reason boots over plain HTTP.",
 }
 
 

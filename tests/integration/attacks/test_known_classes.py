@@ -173,7 +173,7 @@ def test_nobody_without_a_token_gets_anything_of_the_operator_door(box: Attacked
 
 def paths_of_the_operator_door() -> set[str]:
     """As its routes are written, with something in each place."""
-    texts = [each.read_text() for each in (ROOT / "tinkbox" / "api" / "routes").glob("*.py")]
+    texts = [each.read_text() for each in (ROOT / "tinkbox" / "api" / "routes").rglob("*.py")]
     found = {path for text in texts for path in re.findall(r'web\.[a-z]+\(\s*"(/[^"]*)"', text)}
     assert len(found) > 30
     return {re.sub(r"\{[^}]*\}", "x", path) for path in found}

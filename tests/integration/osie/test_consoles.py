@@ -25,6 +25,19 @@ def test_no_console_offers_a_shell_where_the_appliance_says_so(osie: Path) -> No
     assert not [line for line in table(osie, "tinkbox.console=none") if "/bin/sh" in line]
 
 
+@pytest.mark.parametrize(("said", "offered"), [("", True), ("tinkbox.console=none", False)])
+def test_machine_says_that_there_is_a_shell_only_where_there_is_one(osie: Path, said: str, offered: bool) -> None:
+    table(osie, said)
+    said_first = "sed '/^# Runs once/,/^say \"loading drivers\"$/!d; s/^hostname.*//; s/^ip .*//' /osie/setup > /osie/begin; sh /osie/begin"
+    (osie / "etc" / "tinkbox").mkdir()
+    (osie / "etc" / "tinkbox" / "version").write_text("1\n")
+    (osie / "dev" / "null").touch()
+    subprocess.run(["chroot", str(osie), "/bin/sh", "-c", said_first], check=True, capture_output=True, timeout=30)
+    told = (osie / "run" / "osie" / "log").read_text()
+    assert "loading drivers" in told
+    assert ("Enter on a console gives a shell" in told) is offered
+
+
 def test_worker_runs_whatever_the_consoles_offer(osie: Path) -> None:
     for said in ("", "tinkbox.console=none"):
         assert "::respawn:/osie/worker" in table(osie, said)

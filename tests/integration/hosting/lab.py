@@ -173,5 +173,5 @@ class Lab:
 def place_for(folder: Path, registry: str, host: str = "h1", subnets: str = "10.213.0.0/24") -> Place:
     return Place(
         host=host, folder=folder / host, registry=registry, server="http://10.213.0.1", privileged=False,
-        subnets=IPv4Network(subnets),
+        subnets=IPv4Network(subnets), https_server="https://10.213.0.1", authority="PEM",
     )  # fmt: skip

@@ -143,7 +143,7 @@ async def test_a_command_that_is_not_there_fails_it(lab: Lab) -> None:
 
 
 async def test_it_runs_without_rights_with_bounded_logs_with_names_and_with_its_own_labels(lab: Lab) -> None:
-    script = "cat /proc/self/status /etc/hosts; echo :$A:$TINKBOX_SERVER; exec tail -f /dev/null"
+    script = "cat /proc/self/status /etc/hosts; echo :$A:$TINKBOX_SERVER:$TINKBOX_HTTPS_SERVER:$(cat $TINKBOX_CA); exec tail -f /dev/null"
     wanted = lab.service(
         script,
         environment={"A": "b c", "TINKBOX_SERVER": "forged"},
@@ -158,7 +158,7 @@ async def test_it_runs_without_rights_with_bounded_logs_with_names_and_with_its_
         (shown,) = json.loads(lab.engine.cli("inspect", "tinkbox-r1").stdout)
     assert standing.ports == (9000,)
     assert "10.213.0.1\tw1.workflows.tinkbox.internal" in printed
-    assert ":b c:http://10.213.0.1" in printed
+    assert ":b c:http://10.213.0.1:https://10.213.0.1:PEM" in printed
     assert shown["Config"]["Labels"] == {
         "a": "2", "tinkbox.host": "h1", "tinkbox.run": "r1", "tinkbox.workflow": "w1", "tinkbox.service": "web",
     }  # fmt: skip

@@ -3,20 +3,21 @@
 A mask is as long as what it hides, so that offsets into an output stay true.  A value is looked for as it is, in base64 at each
 of its three alignments (RFC 4648, sections 4 and 5), percent-encoded (RFC 3986, section 2.1), in JSON (RFC 8259,
 section 7), in hex, as a shell quotes it, with the line ends of a terminal, and each longer line of it by itself; each of these
-also wrapped or with blanks in it, with any letter escaped, and in the lines of a hex dump (`model.spelled_otherwise`).
+also wrapped or with blanks in it, with any letter escaped, in the lines of a hex dump, and byte for byte in hex with something
+between (`model.spelled_otherwise`).
 """
 
 import base64
 import json
 import shlex
 import urllib.parse
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
 from tinkbox.model.reasons import ReasonText
 from tinkbox.model.services import Standing
-from tinkbox.model.spelled_otherwise import unbroken, undumped, unescaped, without_breaks
+from tinkbox.model.spelled_otherwise import unbroken, undumped, unescaped, unseparated, without_breaks
 from tinkbox.model.workflow import Outcome
 
 MASK: Final = b"*"
@@ -27,7 +28,7 @@ _LEAST: Final = 6
 _SHORT: Final = (
     1_024  # bytes of a spelling of which matches that overlap are looked for: of longer ones that could take seconds
 )
-_ESCAPED: Final = 6  # bytes of a letter at most: \\u00xx
+_ESCAPED: Final = 7  # bytes of a letter at most: \\u00xx, or "0x00, " with the line ends between them
 _WRAPPED: Final = 16  # bytes between two line ends at least
 _SLACK: Final = 160  # a line of a dump, twice
 _FEW: Final = 300  # beginnings of spellings that are looked for one by one; of more, at each place of the output whether it is one
@@ -177,6 +178,26 @@ class Masks:
         masked = _blotted(content) if self.all else self._mask(content, at_start=LEAST_CUT, at_end=LEAST_CUT)
         return text if masked == content else masked.decode(errors="replace")
 
+    def words(self, words: Sequence[str]) -> tuple[str, ...]:
+        """Words of a command line, masked, also where a secret with blanks in it became several of them."""
+        if not self:
+            return tuple(words)
+        lines = [each.encode(errors="surrogateescape") for each in words]
+        together = b" ".join(lines)
+        masked = _blotted(together) if self.all else self._mask(together, at_start=0, at_end=0)
+        if masked == together:
+            return tuple(words)
+        found, place = list[str](), 0
+        for each in lines:
+            found.append(masked[place : place + len(each)].decode(errors="replace"))
+            place += len(each) + 1
+        return tuple(found)
+
+    def environment(self, environment: Mapping[str, str]) -> Mapping[str, str]:
+        """Variables by their names, both masked."""
+        masked = self.words([word for each in environment.items() for word in each])
+        return dict(zip(masked[::2], masked[1::2], strict=True))
+
     def _mask(self, data: bytes, *, at_start: int, at_end: int) -> bytes:
         masked: bytearray | None = None
         for begin, end in self._spans(data, at_start, at_end):
@@ -186,7 +207,12 @@ class Masks:
 
     def _spans(self, data: bytes, at_start: int, at_end: int) -> Iterator[tuple[int, int]]:
         yield from self._printed.spans(data, at_start, at_end)
-        for read, patterns in ((unbroken, self._unbroken), (unescaped, self._printed), (undumped, self._unbroken)):
+        for read, patterns in (
+            (unbroken, self._unbroken),
+            (unescaped, self._printed),
+            (undumped, self._unbroken),
+            (unseparated, self._unbroken),
+        ):
             reading = read(data)
             if reading is not None:
                 for begin, end in patterns.spans(reading.text, at_start, at_end):

@@ -5,7 +5,7 @@ Each reading is a text of its own whose places lead back to what was printed, so
 
 import re
 from bisect import bisect_right
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
 from typing import Final
 
@@ -28,25 +28,58 @@ _DUMPED: Final = re.compile(
 )
 
 
-@dataclass(slots=True)
-class Reading:
-    """A text, and where its parts stand in what was printed: each begins at `at` in the text, and at `origins` there.
+# Bytes in hex, each with something before it (`%53`, `0x53, `) or behind it (`53:`, `53-`); at the end of a piece the last may be cut.
+_MARKED: Final = rb"(?:(?:0[xX]|%)[0-9a-fA-F]{2}[:,\s-]*|[0-9a-fA-F]{2}[:-]\s*)"
+_SEPARATED: Final = re.compile(rb"%b+(?:[0-9a-fA-F]{2}|(?:0[xX]?|%%|[0-9a-fA-F]|(?:0[xX]|%%)[0-9a-fA-F])\Z)?" % _MARKED)
+_LEAST_SEPARATED: Final = 6  # bytes, unless more may come
+_BYTE: Final = re.compile(rb"(?:0[xX]|%)?([0-9a-fA-F]{1,2})")
+_NO_DIGIT: Final = re.compile(rb"(?<=[ ,])0[xX]?\Z")  # but the beginning of the next
+# One of these is in all of that, and in little else; each begins with a letter of its own, for which a search is quick.
+_LIKELY: Final = tuple(
+    re.compile(each)
+    for each in (
+        rb":\s*[0-9a-fA-F]{2}:\s*[0-9a-fA-F]{2}:\s*[0-9a-fA-F]{2}:",
+        rb"-\s*[0-9a-fA-F]{2}-\s*[0-9a-fA-F]{2}-\s*[0-9a-fA-F]{2}-",
+        rb"%[0-9a-fA-F]{2}[:,\s-]*%[0-9a-fA-F]{2}[:,\s-]*%",
+        rb"0x[0-9a-fA-F]{2}[:,\s-]*0x[0-9a-fA-F]{2}[:,\s-]*0x",
+        rb"0X[0-9a-fA-F]{2}[:,\s-]*0X[0-9a-fA-F]{2}[:,\s-]*0X",
+    )
+)
+_AT_END: Final = 48  # bytes at the end of a piece in which that may begin
+Part = tuple[int, int, int]
+"""How many bytes of a reading's text it is, and where what it was read from begins and ends in what was printed."""
 
-    `ends` is where a part ends there.  What of a part of a `whole` reading is masked is so to the end of that part.
+
+class Reading:
+    """A text, and its `parts` one after the other, which are asked for only where something in it is looked for in print.
+
+    What of a part of a `whole` reading is masked is so to the end of that part.
     """
 
-    text: bytes = b""
-    at: list[int] = field(default_factory=list)
-    origins: list[int] = field(default_factory=list)
-    ends: list[int] = field(default_factory=list)
-    whole: bool = False
+    def __init__(self, text: bytes, parts: Callable[[], Iterable[Part]], *, whole: bool = False) -> None:
+        self.text = text
+        self._parts = parts
+        self._whole = whole
+        self._at: list[int] = []
+        self._origins: list[int] = []
+        self._ends: list[int] = []
 
     def printed(self, begin: int, end: int) -> tuple[int, int]:
         """Where in what was printed the piece of the text from `begin` to before `end` stands; it is not empty."""
-        first, last = bisect_right(self.at, begin) - 1, bisect_right(self.at, end - 1) - 1
-        following = self.at[last + 1] if last + 1 < len(self.at) else len(self.text)
-        until = self.ends[last] if self.whole or end == following else self.origins[last] + end - self.at[last]
-        return min(self.origins[first] + begin - self.at[first], self.ends[first]), min(until, self.ends[last])
+        if not self._at:
+            self._place()
+        first, last = bisect_right(self._at, begin) - 1, bisect_right(self._at, end - 1) - 1
+        following = self._at[last + 1] if last + 1 < len(self._at) else len(self.text)
+        until = self._ends[last] if self._whole or end == following else self._origins[last] + end - self._at[last]
+        return min(self._origins[first] + begin - self._at[first], self._ends[first]), min(until, self._ends[last])
+
+    def _place(self) -> None:
+        length = 0
+        for size, begin, end in self._parts():
+            self._at.append(length)
+            self._origins.append(begin)
+            self._ends.append(end)
+            length += size
 
 
 def without_breaks(data: bytes) -> bytes:
@@ -56,60 +89,73 @@ def without_breaks(data: bytes) -> bytes:
 
 def unbroken(data: bytes) -> Reading | None:
     """What was wrapped, or has blanks in it, in one piece; None: it is."""
-    if not _BROKEN.search(data):
+    text = without_breaks(data)
+    if len(text) == len(data):
         return None
-    parts = [(0, 0), *(each.span() for each in _BROKEN.finditer(data)), (len(data), len(data))]
-    reading, length = Reading(text=without_breaks(data)), 0
-    for (_, begin), (end, _) in pairwise(parts):
-        if end > begin:
-            reading.at.append(length)
-            reading.origins.append(begin)
-            reading.ends.append(end)
-            length += end - begin
-    return reading
+
+    def parts() -> Iterator[Part]:
+        breaks = [(0, 0), *(each.span() for each in _BROKEN.finditer(data)), (len(data), len(data))]
+        return ((end - begin, begin, end) for (_, begin), (end, _) in pairwise(breaks) if end > begin)
+
+    return Reading(text, parts)
 
 
 def unescaped(data: bytes) -> Reading | None:
     r"""What stands behind escapes such as `\u0026` and `\/`; None: there are none."""
     if b"\\" not in data:
         return None
-    texts, reading, length, place = list[bytes](), Reading(), 0, 0
+    texts, parts, place = list[bytes](), list[Part](), 0
     cut = _CUT.search(data, max(0, len(data) - 12))
     until = cut.start() if cut else len(data)
 
     def add(text: bytes, begin: int, end: int) -> None:
-        nonlocal length
         if text:
             texts.append(text)
-            reading.at.append(length)
-            reading.origins.append(begin)
-            reading.ends.append(end)
-            length += len(text)
+            parts.append((len(text), begin, end))
 
     for each in _ESCAPE.finditer(data, 0, until):
         add(data[place : each.start()], place, each.start())
         add(_meant(each), each.start(), each.end())
         place = each.end()
     add(data[place:until], place, until)
-    if reading.ends:
-        reading.ends[-1] = len(data)
-    reading.text = b"".join(texts)
-    return reading
+    if parts:
+        parts[-1] = (*parts[-1][:2], len(data))
+    return Reading(b"".join(texts), lambda: parts)
 
 
 def undumped(data: bytes) -> Reading | None:
     """The digits of hex dumps; None: there is none.  The column of letters belongs to the digits before it."""
-    texts, reading, length = list[bytes](), Reading(whole=True), 0
+    texts, parts = list[bytes](), list[Part]()
     for line in _DUMPED.finditer(data):
         group = line.lastindex or 1
         for digits in re.finditer(rb"[0-9a-fA-F]+", line[group]):
             texts.append(digits[0])
-            reading.at.append(length)
-            reading.origins.append(line.start(group) + digits.start())
-            reading.ends.append(line.end())
-            length += len(digits[0])
-    reading.text = b"".join(texts)
-    return reading if texts else None
+            parts.append((len(digits[0]), line.start(group) + digits.start(), line.end()))
+    return Reading(b"".join(texts), lambda: parts, whole=True) if texts else None
+
+
+def unseparated(data: bytes) -> Reading | None:
+    """The digits of bytes that are printed one by one, as `53:33` or `0x53, 0x33`; None: there are none."""
+    likely = any(each.search(data) for each in _LIKELY)
+    texts, parts, place = list[bytes](), list[Part](), 0
+
+    def part_until(begin: int) -> None:
+        """No secret goes on from one of them to the next, nor from what is before the first or behind the last."""
+        if begin > place:
+            texts.append(b" ")
+            parts.append((1, place, begin))
+
+    for run in _SEPARATED.finditer(data, 0 if likely else max(0, len(data) - _AT_END)):
+        cut = _NO_DIGIT.search(run[0])
+        found = list(_BYTE.finditer(data, run.start(), run.start() + cut.start() if cut else run.end()))
+        if len(found) < _LEAST_SEPARATED and run.end() < len(data):
+            continue
+        part_until(run.start())
+        texts += [each[1] for each in found]
+        parts += [(len(each[1]), each.start(), each.end()) for each in found]
+        place = run.end()
+    part_until(len(data))
+    return Reading(b"".join(texts), lambda: parts, whole=True) if place else None
 
 
 def _meant(escape: re.Match[bytes]) -> bytes:

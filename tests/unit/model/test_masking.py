@@ -81,6 +81,16 @@ def test_a_message_is_masked_also_where_it_was_cut() -> None:
     assert MASKS.text("nothing of it") == "nothing of it"
 
 
+def test_words_are_masked_also_where_a_secret_became_several() -> None:
+    masks = Masks.of([b"correct horse battery", b"s3cret-of-b"])
+    words = ("echo", "correct", "horse", "battery", "x=s3cret-of-b;", "\udcff", "horse", "s3cret")
+    assert masks.words(words) == ("echo", "*******", "*****", "*******", "x=***********;", "\ufffd", "horse", "s3cret")
+    assert masks.words(("echo", "correct")) == ("echo", "correct")
+    assert masks.environment({"A": "b", "PASS": "s3cret-of-b"}) == {"A": "b", "PASS": "***********"}
+    assert Masks().words(words) == words
+    assert Masks(all=True).words(("ab", "c d")) == ("**", "***")
+
+
 def test_where_nobody_knows_the_secrets_everything_is_masked() -> None:
     assert Masks(all=True).piece(b"", b"two\nlines", known=True) == b"***\n*****"
     assert not Masks()
@@ -117,6 +127,14 @@ def wrapped(text: bytes, columns: int, end: str = "\n") -> bytes:
         wrapped(binascii.hexlify(LONG), 60),
         LONG.hex(" ").encode(),
         LONG.hex(":").replace(":", " \n").encode(),
+        wrapped(LONG.hex(":").replace(":", ": ").encode(), 60, "\n    ").replace(b": ", b":"),
+        LONG.hex(":").upper().encode(),
+        LONG.hex("-").upper().encode(),
+        b"".join(b"%%%02x" % each for each in LONG),
+        b"".join(b"%%%02X" % each for each in b"in front " + LONG + b" behind"),
+        wrapped(b", ".join(b"0x%02x" % each for each in LONG), 72, "\n  "),
+        b" ".join(b"0x%02X" % each for each in LONG),
+        b",".join(b"0X%02X" % each for each in LONG),
         dumped(LONG, "{:07o} {}", 1),
         dumped(LONG, "{:08x}: {}  ", 2, "{}"),
         dumped(LONG, "{:08x}  {}  ", 1, "|{}|"),
@@ -126,7 +144,7 @@ def wrapped(text: bytes, columns: int, end: str = "\n") -> bytes:
         LONG.decode().encode("utf-16-be").hex("\\", 2).replace("\\", "\\u").join(["\\u", ""]).encode(),
         repr(LONG).encode(),
     ],
-    ids=range(14),
+    ids=range(22),
 )
 @pytest.mark.parametrize("size", [61, 1_000, 100_000])
 def test_wrapped_spaced_and_escaped_spellings_are_masked_over_pieces_too(printed: bytes, size: int) -> None:
@@ -141,6 +159,31 @@ def test_wrapped_spaced_and_escaped_spellings_are_masked_over_pieces_too(printed
     shown = masked[8:-9]
     assert shown.count(b"*") > len(shown) * 0.7, shown.decode()
     assert masked.count(b"\n") == printed.count(b"\n"), "lines stay lines"
+
+
+@pytest.mark.parametrize(
+    "spell", ["{:02x}:", "%{:02X}", "0x{:02x}, ", "{:02X}-"], ids=["colons", "percent", "0x", "dashes"]
+)
+@pytest.mark.parametrize("size", [1, 2, 3, 5, 13])
+def test_bytes_that_are_printed_one_by_one_show_at_most_two_over_pieces(spell: str, size: int) -> None:
+    printed = b"it is " + "".join(map(spell.format, VALUE)).encode() + b" end of it"
+    masked = b""
+    for place in range(0, len(printed), size):
+        masked += MASKS.piece(printed[max(0, place - MASKS.reach) : place], printed[place : place + size], known=True)
+    assert len(masked) == len(printed)
+    one, first = len(spell.format(0)), spell.index("{")
+    digits = [masked[6 + place + first :][:2] for place in range(0, len(VALUE) * one, one)]
+    assert [each for each in digits if each != b"**"] in ([b"73"], [b"73", b"3*"], []), masked
+    assert masked.startswith(b"it is ")
+    assert masked.endswith(b" end of it")
+
+
+def test_numbers_of_two_digits_that_are_no_secret_stay_as_they_are() -> None:
+    printed = (
+        b"08:00:27:00:00:01 at 2026-11-30T16:28:00.123456-05:00, %2Fa%20b, 0x73, 0x33, 53-33-63-72-65-75\n73:33:63"
+    )
+    assert MASKS.piece(b"", printed + b" \n", known=True) == printed + b" \n"
+    assert Masks.of([bytes.fromhex("080027000002")]).piece(b"", printed + b"\n", known=True) == printed + b"\n"
 
 
 def test_output_is_masked_fast_however_many_long_secrets_there_are() -> None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from tinkbox.model.shells import ShellEnd, ShellWish
-from tinkbox.store.formats.shells import wish_of, wish_text
+from tinkbox.store.formats.shells import is_masked, wish_of, wish_text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -14,6 +14,7 @@ class Session:
 
     `who` opened it, `driver` types in it or was the last to.  It is served from `begun_at` on, when the first client
     came, until `ended_at`; then `end` says how it ended, and `digest` (SHA-256) and `size` are those of its recording.
+    With `masked` its wish is not what was typed: that had a secret in it.
     """
 
     id: str
@@ -24,6 +25,7 @@ class Session:
     wish: ShellWish
     record_input: bool
     opened_at: datetime
+    masked: bool = False
     begun_at: datetime | None = None
     ended_at: datetime | None = None
     end: ShellEnd | None = None
@@ -48,7 +50,7 @@ class ShellTable:
                 session.workflow_id,
                 session.who,
                 session.driver,
-                wish_text(session.wish),
+                wish_text(session.wish, masked=session.masked),
                 session.record_input,
                 session.opened_at.isoformat(),
             ),
@@ -67,9 +69,9 @@ class ShellTable:
         """A workflow's sessions, oldest first."""
         return self._sessions("WHERE workflow_id = ? ORDER BY rowid", workflow_id)
 
-    def open_of(self, attempt: str) -> tuple[ShellWish, ...]:
+    def open_of(self, attempt: str) -> list[Session]:
         """What the attempt's worker is to serve, oldest first; nothing once the attempt is over."""
-        return tuple(session.wish for session in self.live_of(attempt) if session.begun_at is not None)
+        return [session for session in self.live_of(attempt) if session.begun_at is not None]
 
     def live_of(self, attempt: str) -> list[Session]:
         """The attempt's sessions that are not over, begun or not, oldest first; none once the attempt is."""
@@ -128,6 +130,7 @@ def _session(row: sqlite3.Row) -> Session:
         wish=wish_of(row["wish"]),
         record_input=bool(row["record_input"]),
         opened_at=datetime.fromisoformat(row["opened_at"]),
+        masked=is_masked(row["wish"]),
         begun_at=datetime.fromisoformat(row["begun_at"]) if row["begun_at"] else None,
         ended_at=datetime.fromisoformat(row["ended_at"]) if over else None,
         end=ShellEnd(row["exit_code"], row["reason"], row["message"]) if over else None,

@@ -35,7 +35,7 @@ async def test_a_worker_serves_a_session_from_its_first_client_to_its_end(one: S
     await opened(one, "s1", "s2")
 
     async def served() -> list[str]:
-        return await one.read(lambda tables: [wish.id for wish in tables.shells.open_of("a1")])
+        return await one.read(lambda tables: [each.wish.id for each in tables.shells.open_of("a1")])
 
     assert await served() == []
     await one.write(lambda tables: tables.shells.begin("s2", NOW))
@@ -68,7 +68,7 @@ async def test_a_session_is_left_behind_when_its_attempt_is_over(one: Store) -> 
 
     await one.write(use_case)
     assert await one.read(lambda tables: tables.shells.left_behind()) == ["s1"]
-    assert await one.read(lambda tables: tables.shells.open_of("a1")) == ()
+    assert await one.read(lambda tables: tables.shells.open_of("a1")) == []
     assert await one.read(lambda tables: tables.shells.live_of("a1")) == []
     assert await one.read(lambda tables: [each.id for each in tables.shells.live_of("a2")]) == ["s2"]
     assert await one.read(lambda tables: [each.id for each in tables.shells.live()]) == ["s1", "s2"]

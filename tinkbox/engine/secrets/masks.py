@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Final, TypeVar
 
 from tinkbox.engine.secrets.key import SecretKey
+from tinkbox.engine.secrets.typed_wishes import TypedWishes
 from tinkbox.model.errors import Unavailable
 from tinkbox.model.journal import Entry
 from tinkbox.model.masking import Masks, masked_outcome
@@ -31,7 +32,7 @@ class Masked:
 
 
 class WorkflowMasks:
-    """The masks of workflows, and where the outputs stand that they are used on.
+    """The masks of workflows, where the outputs stand that they are used on, and what was `typed` for shells before it was masked.
 
     What is kept in memory may be lost at any time: masks are made again, and an output of which nobody knows how it went
     on is masked a little more than it had to be.
@@ -45,6 +46,7 @@ class WorkflowMasks:
         self._of_tokens: OrderedDict[str, Masks] = OrderedDict()
         self._of_both: OrderedDict[tuple[str, tuple[int, ...]], Masks] = OrderedDict()
         self._streams: OrderedDict[str, Masked] = OrderedDict()
+        self.typed = TypedWishes()
 
     def of(self, tables: Tables, workflow_id: str) -> Masks:
         """Those of a workflow; where its secrets cannot be read, everything is masked."""

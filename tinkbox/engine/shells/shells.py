@@ -29,6 +29,7 @@ from tinkbox.model.audit import Changed
 from tinkbox.model.errors import Conflict, NotFound, Refusal, Unavailable
 from tinkbox.model.history import Fact
 from tinkbox.model.key_kinds import ToChange
+from tinkbox.model.masking import Masks
 from tinkbox.model.shells import Mode, ShellEnd, ShellWish
 from tinkbox.model.workflow import Workflow
 from tinkbox.store.database import Store, Tables
@@ -42,6 +43,11 @@ COMING = timedelta(minutes=1)
 ATTEMPT_OVER = ShellEnd(None, "AttemptOver", "the action is not held any more")
 WORKFLOW_GONE = ShellEnd(None, "WorkflowDeleted", "its workflow was deleted")
 NOBODY = ShellEnd(None, "Idle", "nobody was there to type")
+TYPED_LOST = ShellEnd(
+    None,
+    "ApplianceRestarted",
+    "a secret was typed for it, which is kept nowhere, and the appliance was started again: open it anew",
+)
 CLIENT_GONE = ShellEnd(None, "ClientGone", "whoever wanted the command's output is gone")
 
 
@@ -151,45 +157,51 @@ class Shells:
     async def open(self, key: str, wish: ShellWish, who: str, *, record_input: bool = False) -> Opened:
         """A shell for somebody, or a command; its id in `wish` is given here.
 
-        Who wants just a shell gets the one that is there.  Raises Conflict when there is no held container, Forbidden
+        Who wants just a shell gets the one that is there.  The worker is given what was typed; what is kept and shown of it
+        is masked.  Raises Conflict when there is no held container, Forbidden
         when the machine takes no breakpoints, and Invalid for what cannot be run.
         """
         check(wish)
 
-        def use_case(tables: Tables) -> tuple[Session, bool]:
+        def use_case(tables: Tables) -> tuple[Session, ShellWish | None]:
             workflow = find_to_change(tables, key, ToChange.HELD)
             current = workflow.current()
             live = tables.shells.live_of(current.attempt) if current else []
             if is_plain(wish):
                 for session in live:
                     if is_plain(session.wish) and session.record_input >= record_input:
-                        return session, False
+                        return session, None
             attempt, action = held_attempt(tables, workflow)
             if len(live) >= MAX_LIVE:
                 raise Conflict(f"{len(live)} shells are open in this container: end one of them first")
             session_id = self._new_id()
+            typed = replace(wish, id=session_id)
+            kept = _masked(self._masks.of(tables, workflow.id), typed)
             session = Session(
                 id=session_id,
                 attempt=attempt.token,
                 workflow_id=workflow.id,
                 who=who,
                 driver=who,
-                wish=replace(wish, id=session_id),
+                wish=kept,
+                masked=kept != typed,
                 record_input=record_input,
                 opened_at=self._clock(),
             )
             tables.shells.add(session)
-            fact = facts.opened(action, attempt.token, session_id, who, user=wish.user, record_input=record_input)
+            fact = facts.opened(action, attempt.token, session_id, who, user=kept.user, record_input=record_input)
             self._note(tables, session, fact)
-            if wish.command:
-                self._note(tables, session, facts.command(session_id, who, wish.command))
-            return session, True
+            if kept.command:
+                self._note(tables, session, facts.command(session_id, who, kept.command))
+            return session, typed
 
-        session, fresh = await self._store.write(use_case)
+        session, typed = await self._store.write(use_case)
+        if session.masked and typed is not None:
+            self._masks.typed.keep(typed)
         self._live.add(session.id)
         self._wakeups.wake(SHELLS)
         self._wakeups.wake(CHANGES)
-        return Opened(id=session.id, ticket=self._tickets.issue(session.id, who), fresh=fresh)
+        return Opened(id=session.id, ticket=self._tickets.issue(session.id, who), fresh=typed is not None)
 
     async def join(self, key: str, who: str, session_id: str = "") -> Opened:
         """A way to a shell that is there, the newest unless its id is given; raises NotFound or Conflict."""
@@ -284,7 +296,7 @@ class Shells:
         for gone in expected - {session.id for session in live}:
             self._finish(gone, WORKFLOW_GONE)
         for session in live:
-            end = ATTEMPT_OVER if session.id in behind else self._idle(session)
+            end = ATTEMPT_OVER if session.id in behind else self._unserved(session)
             if end is not None:
                 await self.over(session, end)
             elif session.id in self._relays and self._relays[session.id].was_active():
@@ -296,7 +308,9 @@ class Shells:
         self._wakeups.wake(CHANGES)
 
     async def over(self, session: Session, end: ShellEnd) -> None:
-        """End a session, if it is not over yet: its worker ends what runs in it, everybody is told."""
+        """End a session, if it is not over yet: its worker ends what runs in it, everybody is told, without secrets."""
+        masks = await self._store.read(lambda tables: self._masks.of(tables, session.workflow_id))
+        end = replace(end, reason=masks.text(end.reason), message=masks.text(end.message))
         relay = self._relays.get(session.id)
         if relay is not None:
             relay.stop_recording()
@@ -380,8 +394,10 @@ class Shells:
     def _note(self, tables: Tables, session: Session, fact: Fact) -> None:
         tables.events.add(session.workflow_id, self._clock(), *fact)
 
-    def _idle(self, session: Session) -> ShellEnd | None:
+    def _unserved(self, session: Session) -> ShellEnd | None:
         """Why a session should end by itself, if it should."""
+        if self._masks.typed.is_lost(session):
+            return TYPED_LOST
         relay, now = self._relays.get(session.id), self._clock()
         if session.begun_at is None:
             return NOBODY if now - max(session.opened_at, self._since) > COMING else None
@@ -392,6 +408,7 @@ class Shells:
 
     def _finish(self, session_id: str, end: ShellEnd) -> None:
         self._live.discard(session_id)
+        self._masks.typed.forget(session_id)
         relay = self._relays.pop(session_id, None)
         if relay is not None:
             relay.finish(end)
@@ -404,6 +421,18 @@ class Shells:
 def _worker(tables: Tables, session: Session) -> str:
     attempt = tables.workflows.attempt(session.attempt)
     return attempt.worker if attempt is not None else ""
+
+
+def _masked(masks: Masks, wish: ShellWish) -> ShellWish:
+    user, folder, term = masks.words((wish.user, wish.folder, wish.term))
+    return replace(
+        wish,
+        command=masks.words(wish.command),
+        user=user,
+        folder=folder,
+        term=term,
+        environment=masks.environment(wish.environment),
+    )
 
 
 def _header(session: Session) -> Header:

@@ -26,7 +26,7 @@ from tinkbox.engine.workflows.workflows import UNFINISHED, find_among, find_to_c
 from tinkbox.model import breakpoint as model
 from tinkbox.model import history
 from tinkbox.model.breakpoint import MAX_HOLD_SECONDS, MAX_HOLDS, Hold, Kind, Verb, Verdict
-from tinkbox.model.errors import Conflict, Invalid, NotFound
+from tinkbox.model.errors import Conflict, Invalid, NotFound, Unavailable
 from tinkbox.model.key_kinds import ToChange
 from tinkbox.model.listing import WorkflowListing
 from tinkbox.model.masking import masked_outcome
@@ -147,7 +147,7 @@ class Breakpoints:
         """Decide what becomes of the held action; returns its hold, with the verdict as it counts.
 
         `hold_id` is the hold that is meant, where that is known.  Raises Conflict when it is another one by now, when nothing is held, when somebody decided already (it names them), when several workflows that
-        are not over have this name, or when the verb is none for this kind of hold; Invalid for a verdict that makes no sense or lacks its why.
+        are not over have this name, or when the verb is none for this kind of hold; Invalid for a verdict that makes no sense, has a secret in it, or lacks its why.
         """
 
         def use_case(tables: Tables) -> tuple[Hold, list[str]]:
@@ -157,13 +157,33 @@ class Breakpoints:
                     f"workflow {hold.workflow_id} went on meanwhile, and is held anew: `tinkbox workflow state {hold.workflow_id[:8]}` "
                     "shows at what"
                 )
-            counts = judged(self._with_marks(tables, verdict, hold.workflow_id), hold)
+            typed = self._without_secrets(tables, verdict, hold.workflow_id)
+            counts = judged(self._with_marks(tables, typed, hold.workflow_id), hold)
             if excuses(counts, hold) and not counts.why.strip():
                 raise Invalid(f"{counts.verb} makes a success of a failure: say why")
             workers = decide(tables, hold, counts, self._clock())
             return tables.holds.get(hold.attempt, hold.sequence) or hold, workers
 
         return await self._told(use_case)
+
+    def _without_secrets(self, tables: Tables, verdict: Verdict, workflow_id: str) -> Verdict:
+        """The verdict with its words masked.
+
+        Raises Invalid where the value of a secret is in its command or environment: these are kept and shown with the workflow,
+        and to mask them would run something else.  Raises Unavailable where nobody can tell.
+        """
+        masks, command, environment = self._masks.of(tables, workflow_id), verdict.command or (), verdict.environment
+        if masks.words(command) != command or masks.environment(environment) != environment:
+            if masks.all:
+                raise Unavailable(
+                    "secrets cannot be read, so nobody can tell whether one is in the command or the environment: put their key "
+                    "back first"
+                )
+            raise Invalid(
+                "a secret stands in the command or the environment, and would be kept with the workflow: retry --fresh, and write "
+                '{{ secret "NAME" }} in its place'
+            )
+        return replace(verdict, why=masks.text(verdict.why))
 
     def _with_marks(self, tables: Tables, verdict: Verdict, workflow_id: str) -> Verdict:
         """The verdict with the marks of the secrets that a person wrote into its command and environment.
@@ -195,7 +215,8 @@ class Breakpoints:
                 raise Invalid(f"a hold waits for at most {MAX_HOLD_SECONDS} seconds from now")
             tables.holds.keep(longer)
             action = held_action(tables.workflows.get(hold.workflow_id), hold)
-            tables.events.add(hold.workflow_id, now, *history.hold_extended(action, longer, who, why[:MAX_WHY]))
+            said = self._masks.of(tables, hold.workflow_id).text(why)[:MAX_WHY]
+            tables.events.add(hold.workflow_id, now, *history.hold_extended(action, longer, who, said))
             return longer, []
 
         if not 0 < seconds <= MAX_HOLD_SECONDS:
@@ -310,7 +331,7 @@ class Breakpoints:
             under_way = tables.workflows.under_way_with(token)
             if under_way is None or under_way.attempt is None or under_way.attempt.worker != worker:
                 return Orders(stop=given_up(owned(tables, worker, token).state))
-            return wanted_of(under_way, tables.shells.open_of(token))
+            return wanted_of(under_way, self._masks.typed.whole(tables.shells.open_of(token)))
 
         return await self._store.look(question)
 

@@ -4,10 +4,11 @@ from tinkbox.model.shells import ShellWish
 from tinkbox.store.formats.json_text import read, write
 
 
-def wish_text(wish: ShellWish) -> str:
-    """The column `wish` of a shell."""
+def wish_text(wish: ShellWish, *, masked: bool = False) -> str:
+    """The column `wish` of a shell; `masked` notes that it is not what was typed, for that had a secret in it."""
     return write(
         {
+            **({"masked": True} if masked else {}),
             "id": wish.id,
             "tty": wish.tty,
             "command": wish.command,
@@ -19,6 +20,11 @@ def wish_text(wish: ShellWish) -> str:
             "columns": wish.columns,
         }
     )
+
+
+def is_masked(text: str) -> bool:
+    """What `wish_text` noted."""
+    return bool(read(text).get("masked", False))
 
 
 def wish_of(text: str) -> ShellWish:

@@ -8,13 +8,14 @@ from pathlib import Path
 import pytest
 
 from tests.integration.engine.appliance import Appliance, Clock, appliance, hardware
-from tests.integration.engine.held import hold
+from tests.integration.engine.held import Hub, hold, say_held
 from tinkbox.engine.machines.metadata_tokens import PATH
 from tinkbox.model.breakpoint import Verb, Verdict
 from tinkbox.model.documents.hardware import parse_hardware
 from tinkbox.model.errors import Invalid, NotFound, Unavailable
 from tinkbox.model.reasons import Reason
 from tinkbox.model.secret import LEAST_VALUE, MAX_VALUE, PREFIX, revealed
+from tinkbox.model.shells import Mode, ShellEnd, ShellWish
 from tinkbox.model.workflow import Outcome, State
 from tinkbox.store.database import kept_secret_of
 from tinkbox.wire.messages.hosting import Wanted
@@ -149,6 +150,92 @@ async def test_a_secret_is_masked_however_its_output_comes_in_pieces(box: Applia
     assert VALUE[2:8] not in kept
     assert kept.startswith(b"before ")
     assert kept.endswith(b" after\n")
+
+
+async def held_with_secrets(box: Appliance) -> tuple[str, Offer]:
+    """A machine's action that was given secrets, failed and is held; the machine's id."""
+    worker, _ = await asked(box)
+    offer = await offered(box, worker)
+    await say_held(box, worker, offer)
+    return worker, offer
+
+
+async def test_what_is_typed_for_a_shell_reaches_its_worker_and_is_kept_masked(tmp_path: Path) -> None:
+    typed = ShellWish(
+        id="", tty=False, command=("login", "-p", VALUE.decode()), environment={"DB": VALUE.decode()}, folder="/tmp"
+    )
+    stars = "*" * len(VALUE)
+    async with appliance(tmp_path / "db") as box:
+        worker, offer = await held_with_secrets(box)
+        opened = await box.shells.open(offer.workflow_id, typed, "ann")
+        async with box.shells.attached(opened.id, opened.ticket, Mode.DRIVE):
+            (wish,) = (await box.breakpoints.orders(worker, offer.attempt)).shells
+            assert (wish.command, wish.environment) == (typed.command, typed.environment)
+            assert VALUE not in in_files(tmp_path)
+        session = (await box.shells.listed(offer.workflow_id))[0].session
+        assert (session.wish.command, session.wish.environment) == (("login", "-p", stars), {"DB": stars})
+        events = {each.kind: each.data for each in await box.workflows.events(offer.workflow_id)}
+        assert events["shell.command"]["argv"] == ["login", "-p", stars]
+        with await box.shells.recording(opened.id) as recording:
+            assert json.loads(recording.readline())["command"] == f"login -p '{stars}'"
+        assert VALUE not in in_files(tmp_path)
+
+
+async def test_a_shell_of_which_nobody_knows_any_more_what_was_typed_ends(tmp_path: Path) -> None:
+    clock, plain = Clock(), ShellWish(id="", tty=True, environment={"DB": "none"})
+    async with appliance(tmp_path / "db", clock) as box:
+        worker, offer = await held_with_secrets(box)
+        hub = Hub(box, tmp_path)
+        for each in (plain, ShellWish(id="", tty=True, environment={"DB": VALUE.decode()})):
+            opened = await hub.shells.open(offer.workflow_id, each, "ann")
+            async with hub.shells.attached(opened.id, opened.ticket, Mode.DRIVE):
+                pass
+        await hub.stop()
+    async with appliance(tmp_path / "db", clock, iter(range(1000, 2000))) as box:
+        (left,) = (await box.breakpoints.orders(worker, offer.attempt)).shells
+        assert left.environment == plain.environment
+        hub = Hub(box, tmp_path)
+        await hub.shells.load()
+        await hub.shells.sweep()
+        first, second = (each.session.end for each in await hub.shells.listed(offer.workflow_id))
+        assert first is None
+        assert second is not None
+        assert second.reason == "ApplianceRestarted"
+
+
+async def test_how_a_shell_ended_is_told_without_secrets(box: Appliance) -> None:
+    _, offer = await held_with_secrets(box)
+    opened = await box.shells.open(offer.workflow_id, ShellWish(id="", tty=False, command=("x",)), "ann")
+    async with box.shells.attached(opened.id, opened.ticket, Mode.DRIVE):
+        session = (await box.shells.listed(offer.workflow_id))[0].session
+        await box.shells.over(session, ShellEnd(None, "NoCommand", f'exec: "{VALUE.decode()}": not found'))
+    assert VALUE.decode() not in repr(await box.workflows.events(offer.workflow_id))
+    assert VALUE.decode() not in repr(await box.shells.listed(offer.workflow_id))
+
+
+async def test_what_people_say_of_a_hold_is_kept_masked(tmp_path: Path) -> None:
+    async with appliance(tmp_path / "db") as box:
+        _, offer = await held_with_secrets(box)
+        said = f"the password is {VALUE.decode()}"
+        await box.breakpoints.extend(offer.workflow_id, 60, "ann", said)
+        hold = await box.breakpoints.resolve(offer.workflow_id, Verdict(verb=Verb.FAIL, who="ann", why=said))
+        assert hold.verdict is not None
+        assert hold.verdict.why == f"the password is {'*' * len(VALUE)}"
+        events = await box.workflows.events(offer.workflow_id)
+        assert VALUE.decode() not in repr(events)
+        assert [each.data["why"] for each in events if "why" in each.data] == [hold.verdict.why] * 2
+        assert VALUE not in in_files(tmp_path)
+
+
+async def test_a_retry_in_whose_words_a_secret_stands_is_refused(box: Appliance) -> None:
+    _, offer = await held_with_secrets(box)
+    for changed in (
+        Verdict(verb=Verb.RETRY, who="ann", why="", fresh=True, command=("login", VALUE.decode())),
+        Verdict(verb=Verb.RETRY, who="ann", why="", environment={"DB": f"x{VALUE.decode()}"}),
+    ):
+        with pytest.raises(Invalid, match=r'write \{\{ secret "NAME" \}\} in its place'):
+            await box.breakpoints.resolve(offer.workflow_id, changed)
+    assert (await box.breakpoints.standing(offer.workflow_id)).hold is not None
 
 
 async def test_a_restart_within_a_secret_leaves_no_end_of_it(tmp_path: Path) -> None:

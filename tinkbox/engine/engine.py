@@ -77,9 +77,10 @@ from tinkbox.model.hardware import Hardware, MacAddress
 from tinkbox.model.images.standing import StandingOf
 from tinkbox.model.leases import Lease, Subnet
 from tinkbox.model.limits import RENDERINGS, Limits
+from tinkbox.model.masking import Masks
 from tinkbox.model.retention import Retention
 from tinkbox.model.session import TpmRule
-from tinkbox.store.database import Store
+from tinkbox.store.database import Store, Tables
 from tinkbox.wire.efi_signature_lists import authority_fingerprint
 from tinkbox.wire.messages.worker import Credential
 
@@ -268,12 +269,12 @@ class Engine:
             around.appliance_only,
             around.diagnosis_of,
         )
-        self.running_progress = RunningProgress(store, around.monotonic)
+        self.running_progress = RunningProgress(store, around.monotonic, masks)
         self.deadlines = Deadlines(store, wakeups, machines, clock, around.diagnosis_of)
         self.returns = Returns(store, wakeups, machines, clock)
 
         # What machines are told in their first minutes, and what is learned of them.
-        self.syslog = Syslog(store, clock, machines.timeline.follows)
+        self.syslog = Syslog(store, clock, machines.timeline.follows, self._masks_of)
         self.firmware_knowledge = FirmwareKnowledge(store, clock, machines.known.knows, machines.known.cards)
         self.leases = Leases(
             store, settings.subnets, clock, around.monotonic,
@@ -299,7 +300,7 @@ class Engine:
         self.installed_systems = InstalledSystems(
             store, machines, self.booting, tokens, settings.metadata, clock, around.monotonic
         )
-        self.write_back = WriteBack(store, wakeups, machines, self.booting, clock, around.monotonic)
+        self.write_back = WriteBack(store, wakeups, machines, self.booting, clock, around.monotonic, masks)
 
         # What people look at.
         self.seen = Seen(store, machines, self.syslog, clock)
@@ -340,6 +341,9 @@ class Engine:
         if self._discovers:
             parts.append(self.discovery.watch)
         return parts
+
+    def _masks_of(self, tables: Tables, mac: MacAddress) -> Masks:
+        return self.masks.of_machine(tables, self.machines.known.holder(mac))
 
     def _lease_at(self, address: IPv4Address) -> Lease | None:
         return self.leases.lease_at(address)

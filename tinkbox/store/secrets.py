@@ -106,6 +106,21 @@ class SecretTable:
         )
         return tuple(row["secret"] for row in rows)
 
+    def workflows_at(self, machine: str) -> tuple[str, ...]:
+        """The ids of the workflows of which a machine may tell secrets, in their order.
+
+        They are the one that began an action there last, over or not, and those that are not over, have something to do there
+        and were given secrets.
+        """
+        rows = self._sql.execute(
+            "SELECT id FROM workflow WHERE id = (SELECT workflow_id FROM attempt WHERE worker = ?1 ORDER BY rowid DESC LIMIT 1) "  # noqa: S608
+            "UNION SELECT id FROM workflow WHERE id IN (SELECT workflow_id FROM action WHERE worker = ?1 "
+            "UNION SELECT workflow_id FROM service WHERE host = ?1) "
+            f"AND EXISTS (SELECT 1 FROM secret_given WHERE workflow_id = id) AND {_NOT_OVER} ORDER BY id",
+            (machine,),
+        )
+        return tuple(row["id"] for row in rows)
+
     def numbered(self, numbers: Sequence[int]) -> list[Sealed]:
         return self._sealed(
             "SELECT number, name, sealed FROM secret WHERE number IN (SELECT value FROM json_each(?))",

@@ -13,6 +13,7 @@ from tinkbox.engine.boot.booting import Booting
 from tinkbox.engine.machines.machines import Machines
 from tinkbox.engine.metadata.installed_systems import Shown
 from tinkbox.engine.rules.first_boot import concluded, is_up, module_name, with_failure
+from tinkbox.engine.secrets.masks import WorkflowMasks
 from tinkbox.engine.wakeups import Wakeups
 from tinkbox.engine.workflows.endings import end_first_boot, tell
 from tinkbox.engine.workflows.journals import waiting
@@ -51,6 +52,7 @@ class WriteBack:
         booting: Booting,
         clock: Callable[[], datetime],
         monotonic: Callable[[], float],
+        masks: WorkflowMasks,
     ) -> None:
         self._store = store
         self._wakeups = wakeups
@@ -58,11 +60,13 @@ class WriteBack:
         self._booting = booting
         self._clock = clock
         self._monotonic = monotonic
+        self._masks = masks
         self._reports = Buckets(REPORTS, REMEMBERED)
 
     async def phoned_home(self, shown: Shown, told: PhoneHome, address: str) -> None:
         """The system is up; raises Unavailable when that cannot be stored."""
         now = self._clock()
+        told = replace(told, hostname=await self._masked(shown, told.hostname))
 
         def change(before: FirstBoot) -> FirstBoot:
             keys = told.host_keys or before.host_keys
@@ -85,6 +89,8 @@ class WriteBack:
             raise TooMany("this system reports too often", 5)
         now = self._clock()
         bad = report.ended and report.result in BAD
+        if bad:
+            report = replace(report, description=await self._masked(shown, report.description))
 
         def change(before: FirstBoot) -> FirstBoot:
             after = replace(before, reports=True)
@@ -110,6 +116,11 @@ class WriteBack:
             detail = f"{module_name(report.name).removeprefix('stage ')} {result}{told}"
             facts = {"name": report.name, "result": report.result, "workflow": shown.workflow_id}
             self._saw(shown.hardware, Stage.CLOUD_INIT, detail, **facts)
+
+    async def _masked(self, shown: Shown, text: str) -> str:
+        """Without the secrets that the workflow was given, and its tokens."""
+        masks = await self._store.read(lambda tables: self._masks.of(tables, shown.workflow_id)) if text else None
+        return masks.text(text) if masks else text
 
     def _saw(self, hardware: Hardware, stage: Stage, detail: str, **facts: str) -> None:
         self._booting.saw(self._machines.progress.seen_last(hardware), stage, detail, **facts)

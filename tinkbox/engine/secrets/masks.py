@@ -19,6 +19,7 @@ MOST_KEPT: Final = 64  # workflows whose masks are kept in memory
 MOST_TOKENS: Final = 1_024  # the same where no secrets are
 MOST_STREAMS: Final = 4_096
 ALL: Final = Masks(all=True)
+NOTHING: Final = Masks()
 K = TypeVar("K")
 
 
@@ -44,25 +45,35 @@ class WorkflowMasks:
         self._metadata_token = metadata_token
         self._made: OrderedDict[tuple[int, ...], Masks] = OrderedDict()
         self._of_tokens: OrderedDict[str, Masks] = OrderedDict()
-        self._of_both: OrderedDict[tuple[str, tuple[int, ...]], Masks] = OrderedDict()
+        self._of_both: OrderedDict[tuple[tuple[str, ...], tuple[int, ...]], Masks] = OrderedDict()
         self._streams: OrderedDict[str, Masked] = OrderedDict()
         self.typed = TypedWishes()
 
     def of(self, tables: Tables, workflow_id: str) -> Masks:
         """Those of a workflow; where its secrets cannot be read, everything is masked."""
-        numbers = tables.secrets.numbers_in(workflow_id)
-        of_tokens = self._masks_of_tokens(tables, workflow_id)
-        if not numbers:
-            return of_tokens
-        both = self._of_both.get((workflow_id, numbers))
+        return self._of_several(tables, (workflow_id,))
+
+    def of_machine(self, tables: Tables, machine: str) -> Masks:
+        """Those of the workflows of which a machine may tell secrets (`SecretTable.workflows_at`), and the same.
+
+        With an empty id it is a machine that nobody knows, for which nothing was done.
+        """
+        return self._of_several(tables, tables.secrets.workflows_at(machine) if machine else ())
+
+    def _of_several(self, tables: Tables, workflows: tuple[str, ...]) -> Masks:
+        numbers = tuple(sorted({each for workflow in workflows for each in tables.secrets.numbers_in(workflow)}))
+        of_tokens = [self._masks_of_tokens(tables, each) for each in workflows]
+        if not numbers and len(of_tokens) < 2:
+            return of_tokens[0] if of_tokens else NOTHING
+        both = self._of_both.get((workflows, numbers))
         if both is not None:
             return both
         of_secrets = self._masks_of_secrets(tables, numbers)
         if of_secrets.all:
             return ALL
-        patterns = {*of_secrets.patterns, *of_tokens.patterns}
+        patterns = {*of_secrets.patterns, *(pattern for each in of_tokens for pattern in each.patterns)}
         both = replace(of_secrets, patterns=tuple(sorted(patterns, key=lambda each: (-len(each), each))))
-        return _kept(self._of_both, (workflow_id, numbers), both, MOST_KEPT)
+        return _kept(self._of_both, (workflows, numbers), both, MOST_KEPT)
 
     def _masks_of_tokens(self, tables: Tables, workflow_id: str) -> Masks:
         masks = self._of_tokens.get(workflow_id)

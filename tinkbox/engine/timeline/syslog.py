@@ -2,17 +2,18 @@
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import NoReturn
 
 from tinkbox.engine.batch_saving import keep_saving
 from tinkbox.engine.timeline.kernel_words import kind_of
 from tinkbox.model.hardware import MacAddress
+from tinkbox.model.masking import Masks
 from tinkbox.model.sightings import Line
-from tinkbox.store.database import Store
+from tinkbox.store.database import Store, Tables
 from tinkbox.store.syslog import KEPT_LINES
-from tinkbox.wire.syslog import Message, Severity
+from tinkbox.wire.syslog import MAX_TEXT, Message, Severity
 
 # A machine that comes up tells all at once what its kernel said before there was a network; then it says little.
 BURST = 2_000.0
@@ -27,6 +28,8 @@ KERNEL_LINES = 100
 FIRST_TOLD = 3
 NEWEST_TOLD = 3
 DISKS_TOLD = 8
+CUT = MAX_TEXT * 3 // 4  # letters of a line that may have been cut within a secret
+NO_MASKS = Masks()
 # How the OSIE's scripts call themselves, and what they say what they have to complain of with (osie/files/words).
 OSIE = "osie"
 OSIE_TROUBLE = "] trouble: "
@@ -80,13 +83,21 @@ class Syslog:
 
     A few of each kind of trouble that a kernel told of are in memory too, as long as the appliance runs.
 
-    `follows` tells whether a machine has a timeline: what others say is dropped.
+    `follows` tells whether a machine has a timeline: what others say is dropped.  `masks_of` gives what is masked of a machine
+    before a line of it is stored or shown.
     """
 
-    def __init__(self, store: Store, clock: Callable[[], datetime], follows: Callable[[MacAddress], bool]) -> None:
+    def __init__(
+        self,
+        store: Store,
+        clock: Callable[[], datetime],
+        follows: Callable[[MacAddress], bool],
+        masks_of: Callable[[Tables, MacAddress], Masks] = lambda _, __: NO_MASKS,
+    ) -> None:
         self._store = store
         self._clock = clock
         self._follows = follows
+        self._masks_of = masks_of
         self._shares: dict[MacAddress, _Share] = {}
         self._warned: dict[MacAddress, datetime] = {}
         self._troubles: dict[MacAddress, dict[tuple[str, str], _Few]] = {}
@@ -136,7 +147,8 @@ class Syslog:
 
     async def of(self, macs: Sequence[MacAddress], most: int) -> list[Line]:
         """The newest lines of a machine with these MACs, oldest first."""
-        return [line for _, line in sorted((await self._newest_of(macs, most)).items())][-most:] if most else []
+        newest = sorted((await self._newest_of(macs, most)).items())[-most:] if most else []
+        return await self._shown(dict(newest))
 
     async def of_kernel(self, macs: Sequence[MacAddress], since: datetime, until: datetime | None) -> list[Line]:
         """What the kernel of a machine with these MACs said from then to then, oldest first: the newest lines, and a few of each trouble.
@@ -160,7 +172,24 @@ class Syslog:
             for number, line in {**few.first, **few.newest}.items()
             if until is None or line.at <= until
         }
-        return [line for _, line in sorted({**kept, **dict(sorted(told.items())[-KERNEL_LINES:])}.items())]
+        return await self._shown({**kept, **dict(sorted(told.items())[-KERNEL_LINES:])})
+
+    async def _shown(self, lines: Mapping[int, Line]) -> list[Line]:
+        """In their order, masked: what is not saved yet is in memory as it came."""
+        masked = await self._store.read(lambda tables: self._masked(tables, lines)) if lines else {}
+        return [line for _, line in sorted(masked.items())]
+
+    def _masked(self, tables: Tables, lines: Mapping[int, Line]) -> dict[int, Line]:
+        """The same without the secrets that their machines may tell, also where one goes on in the next line."""
+        masked = dict(lines)
+        for mac in {each.mac for each in lines.values()}:
+            if masks := self._masks_of(tables, mac):
+                numbers = [number for number in sorted(lines) if lines[number].mac == mac]
+                texts = [masks.text(text) if len(text := lines[each].text) > CUT else text for each in numbers]
+                programs = masks.words([lines[each].program for each in numbers])
+                for number, text, program in zip(numbers, masks.words(texts), programs, strict=True):
+                    masked[number] = replace(lines[number], text=text, program=program)
+        return masked
 
     async def _newest_of(self, macs: Sequence[MacAddress], most: int) -> dict[int, Line]:
         """The newest lines by their numbers, at least so many."""
@@ -181,7 +210,8 @@ class Syslog:
         self._unsaved = {mac: of_one for mac, of_one in self._unsaved.items() if self._follows(mac)}
         lines = {number: line for of_one in self._unsaved.values() for number, line in of_one.items()}
         try:
-            await self._store.write(lambda tables: tables.syslog.save(lines))
+            masked = await self._store.read(lambda tables: self._masked(tables, lines))
+            await self._store.write(lambda tables: tables.syslog.save(masked))
         except BaseException:
             self._unsaved = {mac: _newest(of_one) for mac, of_one in self._unsaved.items()}
             raise

@@ -4,8 +4,9 @@ It is kept in memory alone: an appliance that was started anew is told again.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from tinkbox.engine.secrets.masks import WorkflowMasks
 from tinkbox.engine.workflows.attempts import fence, owned, refuse_late
 from tinkbox.model.actions.progress import Progress, Sample, Told, paced, with_sample
 from tinkbox.model.workflow import ActionStatus, State
@@ -25,11 +26,12 @@ class _Kept:
 
 
 class RunningProgress:
-    """Of each machine what its newest attempt said; `steady` is a clock in seconds."""
+    """Of each machine what its newest attempt said, without secrets; `steady` is a clock in seconds."""
 
-    def __init__(self, store: Store, steady: Callable[[], float]) -> None:
+    def __init__(self, store: Store, steady: Callable[[], float], masks: WorkflowMasks) -> None:
         self._store = store
         self._steady = steady
+        self._masks = masks
         self._kept: dict[str, _Kept] = {}
 
     async def tell(self, worker: str, token: str, telling: Telling) -> None:
@@ -39,18 +41,22 @@ class RunningProgress:
         by another session of the machine's worker.
         """
 
-        def question(tables: Tables) -> None:
+        def question(tables: Tables) -> Told | None:
             attempt = owned(tables, worker, token)
             fence(attempt, telling.workflow_id, telling.boot_id)
             refuse_late(tables, attempt, "progress")
+            if (told := telling.progress) is None or not told.unit:
+                return told
+            (unit,) = self._masks.of(tables, attempt.workflow_id).words([told.unit])
+            return replace(told, unit=unit)
 
-        await self._store.read(question)
+        told = await self._store.read(question)
         now = self._steady()
         self._forget(now)
-        if telling.progress is None:
+        if told is None:
             self._kept.pop(worker, None)
             return
-        told, kept = telling.progress, self._kept.get(worker)
+        kept = self._kept.get(worker)
         same = kept is not None and kept.attempt == token and _counts_the_same(kept.told, told)
         before = kept.samples if kept is not None and same else ()
         samples = with_sample(before, Sample(at=now, done=told.done))

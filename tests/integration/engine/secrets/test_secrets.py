@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.integration.engine.appliance import Appliance, Clock, appliance, hardware
+from tests.integration.engine.appliance import Appliance, Clock, appliance, hardware, mac
 from tests.integration.engine.held import Hub, hold, say_held
+from tests.integration.engine.metadata.installing import INSTALL, going
 from tinkbox.engine.machines.metadata_tokens import PATH
+from tinkbox.model.actions.progress import Told
 from tinkbox.model.breakpoint import Verb, Verdict
 from tinkbox.model.documents.hardware import parse_hardware
 from tinkbox.model.errors import Invalid, NotFound, Unavailable
@@ -19,7 +21,9 @@ from tinkbox.model.shells import Mode, ShellEnd, ShellWish
 from tinkbox.model.workflow import Outcome, State
 from tinkbox.store.database import kept_secret_of
 from tinkbox.wire.messages.hosting import Wanted
+from tinkbox.wire.messages.progress import Telling
 from tinkbox.wire.messages.worker import Hello, Offer, Report, decode_offer, encode
+from tinkbox.wire.syslog import MAX_TEXT, Message, Severity
 
 VALUE = b"correct-horse/battery+staple?"
 TEMPLATE = """\
@@ -236,6 +240,82 @@ async def test_a_retry_in_whose_words_a_secret_stands_is_refused(box: Appliance)
         with pytest.raises(Invalid, match=r'write \{\{ secret "NAME" \}\} in its place'):
             await box.breakpoints.resolve(offer.workflow_id, changed)
     assert (await box.breakpoints.standing(offer.workflow_id)).hold is not None
+
+
+async def test_the_unit_of_an_actions_progress_is_masked(box: Appliance) -> None:
+    worker, _ = await asked(box)
+    await box.secrets.set("db-password", b"Abcdef1", "ann")
+    offer = await offered(box, worker)
+    told = Told(done=3, total=30, unit="Abcdef1 B")
+    await box.running_progress.tell(
+        worker, offer.attempt, Telling(workflow_id=offer.workflow_id, boot_id="boot-1", progress=told)
+    )
+    (line,) = (await box.overview.snapshot("1")).workflows
+    assert line.running is not None
+    assert line.running.progress is not None
+    assert line.running.progress.unit == "******* B"
+
+
+def say(box: Appliance, number: int, *texts: str, program: str = "worker") -> None:
+    for text in texts:
+        box.syslog.said(mac(number), Message(severity=Severity.WARNING, facility=1, program=program, text=text))
+
+
+async def said(box: Appliance, number: int) -> list[str]:
+    return [each.text for each in await box.syslog.of([mac(number)], 100)]
+
+
+async def test_syslog_of_a_machine_is_masked_before_it_is_shown_and_stored(tmp_path: Path) -> None:
+    secret, stars = VALUE.decode(), "*" * len(VALUE)
+    long = "x" * (MAX_TEXT - 12) + secret[:12]
+    async with appliance(tmp_path / "db") as box:
+        worker, _ = await asked(box)
+        other = await box.machine(2)
+        offer = await offered(box, worker)
+        say(box, 1, f"{secret} leaked", "begins correct-horse/", "battery+staple? ends", long)
+        say(box, 1, f"{secret}", program="kernel")
+        say(box, 2, f"{secret} of somebody else")
+        masked = [f"{stars} leaked", f"begins {stars[:14]}", f"{stars[:15]} ends", f"{long[:-12]}{stars[:12]}", stars]
+        for _ in range(2):
+            assert await said(box, 1) == masked
+            assert [each.text for each in await box.syslog.complaints([mac(1)], 100)] == masked
+            assert [each.text for each in await box.syslog.of_kernel([mac(1)], box.clock.now, None)] == [stars]
+            assert await said(box, 2) == [f"{secret} of somebody else"]
+            await box.syslog.save()
+        stored = await box.store.read(lambda tables: tables.syslog.of([mac(1)], 100))
+        assert [each.text for each in stored.values()] == masked
+        await box.report(worker, offer)
+        say(box, 1, f"installed with {secret}")
+        assert (await said(box, 1))[-1] == f"installed with {stars}", "until another workflow begins there"
+        assert other
+
+
+async def test_syslog_of_a_machine_with_a_service_is_masked_as_long_as_its_workflow_goes_on(box: Appliance) -> None:
+    worker = await box.machine(2)
+    await box.machine(1)
+    await box.secrets.set("db-password", VALUE, "ann")
+    text = SERVED.replace("{{.device_1}}", "{{.device_2}}", 1)
+    workflow = await box.workflow(text, device_1=1, device_2=2)
+    assert await box.services.wanted(worker, "", private=True)
+    say(box, 2, VALUE.decode())
+    assert await said(box, 2) == ["*" * len(VALUE)]
+    await box.syslog.save()
+    await box.workflows.cancel(workflow, "ann")
+    say(box, 2, VALUE.decode())
+    assert await said(box, 2) == ["*" * len(VALUE), VALUE.decode()]
+
+
+async def test_what_an_installed_system_reports_of_its_first_boot_is_masked(box: Appliance) -> None:
+    text = INSTALL.replace("image: x, timeout: 60", "image: x, timeout: 60, secrets: [{name: db-password, env: P}]")
+    await box.secrets.set("db-password", VALUE, "ann")
+    system = await going(box, text)
+    await system.report("modules-final/config-scripts_user", "FAIL", f"no login with {VALUE.decode()}")
+    await system.phone_home()
+    await system.report("modules-final", "FAIL", "1 failed modules: scripts_user")
+    _, message = await system.outcome()
+    assert f"'no login with {'*' * len(VALUE)}'" in message
+    seen = [await box.workflows.events(system.offer.workflow_id), await box.machines.timeline.of(mac(1))]
+    assert VALUE.decode() not in repr(seen)
 
 
 async def test_a_restart_within_a_secret_leaves_no_end_of_it(tmp_path: Path) -> None:

@@ -53,13 +53,39 @@ class SecretUse:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SecretDocument:
+    """A `kind: Secret` by its name and namespace."""
+
+    name: str
+    namespace: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SecretEntry:
+    """An entry of a `kind: Secret`, which is a secret of its own (https://kubernetes.io/docs/concepts/configuration/secret/)."""
+
+    document: SecretDocument
+    key: str
+
+    @property
+    def name(self) -> str:
+        """That of the secret."""
+        return f"{self.document.name}.{self.key}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Secret:
-    """What may be told of a secret: `size` in bytes, and when and by whom its value was set."""
+    """What may be told of a secret: `size` in bytes, and when and by whom its value was set.
+
+    `document` is the one that it is an entry of, None: it was set by hand, and is an entry of each Secret whose name and a dot it begins
+    with.
+    """
 
     name: str
     size: int
     set_at: datetime
     set_by: str
+    document: SecretDocument | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

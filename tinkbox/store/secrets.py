@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from tinkbox.model.secret import Secret
+from tinkbox.model.secret import Secret, SecretDocument, SecretEntry
 
 _NOT_OVER: Final = "workflow.state NOT IN ('SUCCESS', 'FAILED', 'TIMEOUT', 'CANCELED')"
 
@@ -29,16 +29,32 @@ class SecretTable:
 
     def all(self) -> list[Secret]:
         """Those that there are, by their names."""
-        rows = self._sql.execute("SELECT * FROM secret WHERE current = 1 ORDER BY name")
-        return [
-            Secret(
-                name=row["name"],
-                size=row["size"],
-                set_at=datetime.fromisoformat(row["set_at"]),
-                set_by=row["set_by"],
-            )
-            for row in rows
-        ]
+        return [*map(_secret, self._sql.execute("SELECT * FROM secret WHERE current = 1 ORDER BY name"))]
+
+    def beside(self, entries: Collection[SecretEntry]) -> list[Secret]:
+        """Those that there are, by their names, of these names or of documents that are called as those of these entries."""
+        rows = self._sql.execute(
+            "SELECT * FROM secret WHERE current = 1 AND (name IN (SELECT value FROM json_each(:names)) "
+            "OR document_name IN (SELECT value FROM json_each(:documents))) ORDER BY name",
+            {
+                "names": json.dumps([each.name for each in entries]),
+                "documents": json.dumps([*{each.document.name for each in entries}]),
+            },
+        )
+        return [*map(_secret, rows)]
+
+    def keys_of(self, documents: Collection[str]) -> dict[str, list[str]]:
+        """The keys of Secrets by the names of these, of those that there are; one that was set by hand is of each whose name it begins with."""
+        rows = self._sql.execute(
+            "SELECT document.value AS document, substr(secret.name, length(document.value) + 2) AS key "
+            "FROM json_each(?) AS document JOIN secret ON secret.current = 1 "
+            "AND instr(secret.name, document.value || '.') = 1 AND secret.document_name IN ('', document.value) ORDER BY key",
+            (json.dumps(list(documents)),),
+        )
+        found: dict[str, list[str]] = {}
+        for row in rows:
+            found.setdefault(row["document"], []).append(row["key"])
+        return found
 
     def missing(self, names: Collection[str]) -> list[str]:
         """Those of the names that no secret has."""
@@ -69,8 +85,17 @@ class SecretTable:
         """Give a secret its value, in place of the one that it has."""
         self._sql.execute("UPDATE secret SET current = 0 WHERE name = ? AND current = 1", (secret.name,))
         self._sql.execute(
-            "INSERT INTO secret (name, sealed, size, set_at, set_by, current) VALUES (?, ?, ?, ?, ?, 1)",
-            (secret.name, sealed, secret.size, secret.set_at.isoformat(), secret.set_by),
+            "INSERT INTO secret (name, sealed, size, set_at, set_by, document_name, document_namespace, current) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?, 1)",
+            (
+                secret.name,
+                sealed,
+                secret.size,
+                secret.set_at.isoformat(),
+                secret.set_by,
+                secret.document.name if secret.document else "",
+                secret.document.namespace if secret.document else "",
+            ),
         )
 
     def delete(self, name: str) -> bool:
@@ -152,3 +177,14 @@ class SecretTable:
     def _sealed(self, question: str, *values: object) -> list[Sealed]:
         rows = self._sql.execute(question, values)
         return [Sealed(number=row["number"], name=row["name"], content=row["sealed"]) for row in rows]
+
+
+def _secret(row: sqlite3.Row) -> Secret:
+    document = SecretDocument(name=row["document_name"], namespace=row["document_namespace"])
+    return Secret(
+        name=row["name"],
+        size=row["size"],
+        set_at=datetime.fromisoformat(row["set_at"]),
+        set_by=row["set_by"],
+        document=document if document.name else None,
+    )

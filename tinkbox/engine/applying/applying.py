@@ -64,7 +64,7 @@ from tinkbox.engine.machines.replacement import known_by, new_names
 from tinkbox.engine.secrets.secrets import Secrets
 from tinkbox.engine.templates.built_in import BuiltIn
 from tinkbox.engine.templates.filling import Wanted, fill_each
-from tinkbox.engine.templates.references import ConfigMaps, config_maps_in
+from tinkbox.engine.templates.references import Referents, referents_in
 from tinkbox.engine.templates.rendering import (
     DECLARED_IN,
     Rendered,
@@ -459,7 +459,7 @@ class Applying:
     ) -> dict[int, Prepared]:
         """New workflows by their places, those of one template together: it is read once."""
         decisions, templates = prospect.decisions, prospect.templates
-        machines, config_maps = self._references(decisions, secrets=wish.secrets), self._config_maps(prospect)
+        machines, referents = self._references(decisions, secrets=wish.secrets), self._referents(prospect)
         problems: list[Problem] = []
         prepared: dict[int, Prepared] = {}
         groups: dict[TemplateKey, list[int]] = defaultdict(list)
@@ -481,9 +481,9 @@ class Applying:
                 piece = places[begin : begin + AT_ONCE]
                 declared = flows[begin : begin + AT_ONCE]
                 if declared[0].structured:
-                    filled = await self._filled_tasks(declared, prospect.tasks, machines, config_maps, wish, turn)
+                    filled = await self._filled_tasks(declared, prospect.tasks, machines, referents, wish, turn)
                 else:
-                    filled = await self._filled(template, declared, machines, config_maps, wish, turn)
+                    filled = await self._filled(template, declared, machines, referents, wish, turn)
                 for place, flow, (workflow_id, rendered) in zip(piece, declared, filled, strict=True):
                     if isinstance(rendered, Rendered) and wish.strict and rendered.definition.ignored:
                         rendered = invalid_template(rendered.definition.ignored)
@@ -503,7 +503,7 @@ class Applying:
         refused, and where a template itself names a machine that would be deleted.  What cannot be filled any more is no news:
         nothing is made of it.
         """
-        machines, config_maps = self._references(prospect.decisions, secrets=wish.secrets), self._config_maps(prospect)
+        machines, referents = self._references(prospect.decisions, secrets=wish.secrets), self._referents(prospect)
         leaving = prospect.surplus.leaving
         meant_by = going(prospect.surplus, References(prospect.decisions.hardware.values()))
         problems: list[Problem] = []
@@ -514,9 +514,9 @@ class Applying:
             if isinstance(template, Refusal) or (is_told and not leaving):
                 continue
             if flow.structured:
-                ((_, filled),) = await self._filled_tasks([flow], prospect.tasks, machines, config_maps, wish, turn)
+                ((_, filled),) = await self._filled_tasks([flow], prospect.tasks, machines, referents, wish, turn)
             else:
-                ((_, filled),) = await self._filled(template, [flow], machines, config_maps, wish, turn)
+                ((_, filled),) = await self._filled(template, [flow], machines, referents, wish, turn)
             if isinstance(filled, Refusal):
                 continue
             definition = filled.definition
@@ -559,7 +559,7 @@ class Applying:
         template: Template | BuiltIn,
         flows: Sequence[DeclaredFlow],
         machines: References,
-        config_maps: ConfigMaps,
+        referents: Referents,
         wish: Wish,
         turn: Turn,
     ) -> list[tuple[str, Rendered | Refusal]]:
@@ -576,7 +576,7 @@ class Applying:
             )
             for each, workflow_id in zip(flows, ids, strict=True)
         ]
-        lookup = self._workflows.lookup(machines.at, config_maps)
+        lookup = self._workflows.lookup(machines.at, referents)
         try:
             filled = await fill_each(template.data, wanted, lookup, turn, apart=wish.apart, way_out=DECLARED_IN)
         except Invalid as refusal:  # whatever the machine
@@ -588,7 +588,7 @@ class Applying:
         flows: Sequence[DeclaredFlow],
         tasks: Mapping[KeptKey, MeantTask],
         machines: References,
-        config_maps: ConfigMaps,
+        referents: Referents,
         wish: Wish,
         turn: Turn,
     ) -> list[tuple[str, Rendered | Refusal]]:
@@ -604,7 +604,7 @@ class Applying:
                     turn,
                     flow.at,
                     marks_key=self._workflows.marks_key(workflow_id),
-                    config_maps=config_maps,
+                    referents=referents,
                     apart=wish.apart,
                 )
                 (rendered,) = await render_each(text, [{}], turn, apart=wish.apart, way_out=DECLARED_IN)
@@ -682,6 +682,7 @@ class Applying:
             own_machines=partial(own_machines, tables),
             reserved=self._machines.reserved,
             same_secrets=self._secrets.compared(tables, {each.name: each.value for each in documents.secrets}),
+            secrets_beside=tables.secrets.beside([each.entry for each in documents.secrets]),
         )
         return decide(documents, stored, secrets=secrets)
 
@@ -714,10 +715,11 @@ class Applying:
             return [Problem(text=str(refusal))]
         return []
 
-    def _config_maps(self, prospect: _Prospect) -> ConfigMaps:
-        """The ConfigMaps as they will be."""
+    def _referents(self, prospect: _Prospect) -> Referents:
+        """The Secrets and ConfigMaps as they will be."""
         declared = (replace(each.declared.document, manifest=each.new) for each in prospect.decisions.kept)
-        return config_maps_in(self._store, declared, prospect.surplus.kept)
+        entries = [each.declared.entry for each in prospect.decisions.secrets]
+        return referents_in(self._store, declared, prospect.surplus.kept, entries)
 
     def _unknown(self, prospect: _Prospect, unread: Unread) -> list[Problem]:
         """What new workflows refer to that is neither known nor declared, nor what a document that is wrong may declare."""
@@ -741,7 +743,8 @@ class Applying:
         """Store everything; returns the ids of templates and kept documents, and what there is to say of the workflows."""
         for secret in decisions.secrets:
             if secret.outcome is not Outcome.UNCHANGED:
-                self._secrets.take_in(tables, secret.declared.name, secret.declared.value, who)
+                declared = secret.declared
+                self._secrets.take_in(tables, declared.name, declared.value, who, declared.entry.document)
         changed = [each for each in decisions.machines if each.content_changes]
         hardware = [decisions.hardware[each.declared.hardware.id] for each in changed]
         before = tables.hardware.some(each.id for each in hardware)

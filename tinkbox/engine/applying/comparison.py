@@ -1,5 +1,6 @@
 """What becomes of each document, compared with what is there.  Pure."""
 
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
@@ -48,6 +49,7 @@ from tinkbox.model.errors import Problem
 from tinkbox.model.hardware import Hardware, called, names_of, namespace_of
 from tinkbox.model.labels import NO_LABELS, Labels
 from tinkbox.model.rollout import LABEL
+from tinkbox.model.secret import Secret, SecretDocument
 from tinkbox.store.hardware import MachineRecord
 from tinkbox.store.templates import Template
 
@@ -75,7 +77,8 @@ class Stored:
     `template_ids` the ids of the templates that workflows refer to, `referred` those of the machines that they mean, `waiting`
     the rollouts in which machines wait; `typed` words a machine for a command, and `named` has the ids of those of a name or
     hostname.  `own_machines` has the ids of the machines that run a workflow or stand in its map.
-    What is `reserved` is as in `Machines`; `same_secrets` says whether the secrets that there are have the declared values.
+    What is `reserved` is as in `Machines`; `same_secrets` says whether the secrets that there are have the declared values, and
+    `secrets_beside` are those that there are of these names, or of documents of the declared names.
     """
 
     machines: Mapping[str, MachineRecord] = field(default_factory=dict)
@@ -94,6 +97,7 @@ class Stored:
     own_machines: Callable[[DeclaredWorkflow], Collection[str]] = lambda _: ()
     reserved: Collection[str] = ()
     same_secrets: Mapping[str, bool] = field(default_factory=dict)
+    secrets_beside: Sequence[Secret] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -163,6 +167,7 @@ def decide(documents: Documents, stored: Stored, *, secrets: bool = True) -> Dec
     kept = [_told(_kept(each, stored.kept.get(each.document.key)), secrets=secrets) for each in documents.kept]
     problems = [problem for each in machines for problem in _machine_problems(each, ours, taken, stored)]
     problems += [problem for each in kept for problem in _kept_problems(each)]
+    problems += _secret_problems(documents.secrets, stored.secrets_beside)
     problems += [
         each.problem(told.text, told.key) for each in documents.disabled for told in told_of_disabled(each, stored)
     ]
@@ -171,7 +176,7 @@ def decide(documents: Documents, stored: Stored, *, secrets: bool = True) -> Dec
         templates=[_template(each, stored.templates.get(each.key)) for each in documents.templates],
         flows=flows,
         kept=kept,
-        secrets=[_secret(each, stored.same_secrets.get(each.name)) for each in documents.secrets],
+        secrets=_secrets(documents.secrets, stored),
         hardware={each.declared.hardware.id: _as_it_will_be(each.declared, stored, netbooting) for each in machines},
         referred=referred,
         problems=problems,
@@ -243,10 +248,40 @@ def _kept(declared: DeclaredKept, stored: KeptDocument | None) -> Decision[Decla
     return Decision(declared=declared, outcome=_outcome(old, new), old=old, new=new, id=stored.id if stored else "")
 
 
-def _secret(declared: DeclaredSecret, is_same: bool | None) -> Decision[DeclaredSecret]:
-    """Nothing shows what a secret was, or is to be."""
-    outcome = Outcome.CREATED if is_same is None else Outcome.UNCHANGED if is_same else Outcome.CONFIGURED
-    return Decision(declared=declared, outcome=outcome, old=None, new={}, id=declared.name)
+def _secrets(declared: Iterable[DeclaredSecret], stored: Stored) -> list[Decision[DeclaredSecret]]:
+    """Nothing shows what a secret was, or is to be.  One that was set by hand changes: it is the document's from now on."""
+    documents = {each.name: each.document for each in stored.secrets_beside}
+
+    def outcome(each: DeclaredSecret) -> Outcome:
+        if (is_same := stored.same_secrets.get(each.name)) is None:
+            return Outcome.CREATED
+        return Outcome.UNCHANGED if is_same and documents.get(each.name) == each.entry.document else Outcome.CONFIGURED
+
+    return [Decision(declared=each, outcome=outcome(each), old=None, new={}, id=each.name) for each in declared]
+
+
+def _secret_problems(declared: Iterable[DeclaredSecret], beside: Sequence[Secret]) -> Iterator[Problem]:
+    """That a Secret would take the place of another one, which has its name in another namespace, or an entry of that name."""
+    others = {each.name: each.document for each in beside if each.document is not None}
+    named: dict[str, list[tuple[str, str]]] = defaultdict(list)
+    for name, document in others.items():
+        named[document.name].append((document.namespace, name))
+    told: set[SecretDocument] = set()
+    for each in declared:
+        document, there = each.entry.document, others.get(each.name)
+        if there is not None and there.name != document.name:
+            key = each.name.removeprefix(f"{there.name}.")
+            text = f"{each.name} is the key {key} of the Secret {there.name} of namespace {there.namespace}: call this key something else"
+            yield each.problem(text, each.place)
+        apart = [one for one in named[document.name] if one[0] != document.namespace]
+        if apart and document not in told:
+            told.add(document)
+            names = " ".join(name for _, name in apart)
+            yield each.problem(
+                f"Secret {document.name} was applied in namespace {apart[0][0]}, and templates tell no namespaces of Secrets apart: give "
+                f"one of them another name, or delete that one first (`tinkbox secret delete {names}`)",
+                "metadata.namespace",
+            )
 
 
 def _kept_problems(decision: Decision[DeclaredKept]) -> Iterable[Problem]:

@@ -49,7 +49,7 @@ from tinkbox.model.errors import Invalid, Problem, Refusal
 from tinkbox.model.hardware import Hardware, called, namespace_of
 from tinkbox.model.labels import NO_LABELS, Labels
 from tinkbox.model.rollout import labels_given
-from tinkbox.model.secret import LEAST_VALUE, check_secret_name, check_value
+from tinkbox.model.secret import LEAST_VALUE, SecretDocument, SecretEntry, check_secret_name, check_value
 from tinkbox.model.text import counted, quoted
 from tinkbox.yaml_nodes import path
 
@@ -271,12 +271,15 @@ class DeclaredKept(Declared):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeclaredSecret(Declared):
-    """One entry of a `kind: Secret`, whose `source` has no content: `name` is that of the Secret, a dot, and the key, `place` where it stands."""
+    """One entry of a `kind: Secret`, whose `source` has no content; `place` is where it stands."""
 
-    name: str
-    namespace: str
+    entry: SecretEntry
     place: str
     value: bytes = field(repr=False)
+
+    @property
+    def name(self) -> str:
+        return self.entry.name
 
 
 @dataclass(slots=True)
@@ -451,7 +454,7 @@ class Reading:
                 Problem(text=f"{counted(found.untold, 'more note')} left out: apply fewer files at once to see them")
             )
             found.untold = 0
-        found.problems += [*_twice(found), *_claimed_twice(found.machines)]
+        found.problems += [*_twice(found), *_of_two_namespaces(found.secrets), *_claimed_twice(found.machines)]
         return Documents(
             machines=found.machines,
             templates=found.templates,
@@ -564,27 +567,18 @@ def _take_secret(each: Object, file: SourceFile, found: _Found) -> None:
     written = {name: ("stringData", value or "") for name, value in (each.content.get("stringData") or {}).items()}
     encoded = {name: ("data", value or "") for name, value in (each.content.get("data") or {}).items()}
     source = replace(each, content={})
+    document = SecretDocument(name=each.name, namespace=each.namespace)
     taken = []
     for key, (where, text) in (encoded | written).items():
-        place, name = path(where, key), f"{each.name}.{key}"
+        place, entry = path(where, key), SecretEntry(document=document, key=key)
         try:
             value = _secret_value(text, is_encoded=where == "data")
-            check_secret_name(name)
+            check_secret_name(entry.name)
             check_value(value)
         except Invalid as refusal:
             problems.append(Problem(key=place, text=str(refusal)))
             continue
-        taken.append(
-            DeclaredSecret(
-                source=source,
-                file=file.name,
-                labels=None,
-                name=name,
-                namespace=each.namespace,
-                place=place,
-                value=value,
-            )
-        )
+        taken.append(DeclaredSecret(source=source, file=file.name, labels=None, entry=entry, place=place, value=value))
     if not encoded and not written:
         problems.append(Problem(key="data", text="it has neither data nor stringData: each of their keys is a secret"))
     if problems:
@@ -742,8 +736,8 @@ def _leave_out_superseded(found: _Found) -> list[Problem]:
 
 
 def _own_key(each: Declared) -> tuple[str, ...]:
-    if isinstance(each, DeclaredSecret):  # of another namespace it may be another one
-        return (each.namespace,)
+    if isinstance(each, DeclaredSecret):  # another Secret's is another one
+        return (each.entry.document.namespace, each.entry.document.name)
     return machine_key(each.hardware) if isinstance(each, DeclaredMachine) else ()
 
 
@@ -762,10 +756,33 @@ def _twice(found: _Found) -> Iterator[Problem]:
             continue
         if isinstance(before, DeclaredMachine) and isinstance(each, DeclaredMachine) and _named_apart(before, each):
             yield _renamed(before, each, found)
+        elif isinstance(before, DeclaredSecret) and isinstance(each, DeclaredSecret) and _is_moved(before, each):
+            continue  # told once of all their entries
         else:
             yield each.problem(
                 f"{key[0]} {name} is declared a second time, the first is at {_place_of(before)}", _name_field(each)
             )
+
+
+def _of_two_namespaces(secrets: Iterable[DeclaredSecret]) -> Iterator[Problem]:
+    """What is called as a Secret of another namespace: templates tell these not apart."""
+    first: dict[str, DeclaredSecret] = {}
+    told: set[SecretDocument] = set()
+    for each in secrets:
+        document = each.entry.document
+        before = first.setdefault(document.name, each)
+        if _is_moved(before, each) and document not in told:
+            told.add(document)
+            yield each.problem(
+                f"Secret {document.name} is declared in namespace {before.entry.document.namespace} at {_place_of(before)}, and "
+                "templates tell no namespaces of Secrets apart: give one of them another name",
+                "metadata.namespace",
+            )
+
+
+def _is_moved(first: DeclaredSecret, second: DeclaredSecret) -> bool:
+    """Whether two entries are of Secrets of one name in two namespaces."""
+    return first.entry.document != second.entry.document and first.entry.document.name == second.entry.document.name
 
 
 def _named_apart(first: DeclaredMachine, second: DeclaredMachine) -> bool:

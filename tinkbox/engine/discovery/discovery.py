@@ -374,7 +374,7 @@ class Discovery:
                 entries,
                 turn,
                 marks_key=self._workflows.marks_key(workflow_id),
-                config_maps=self._workflows.config_maps,
+                referents=self._workflows.referents,
             )
         now, reference_ = self._clock(), reference(manifest)
         template = Template(id=reference_, name=tasks_called(keys), data=text, created_at=now, updated_at=now)

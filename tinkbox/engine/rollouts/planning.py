@@ -18,7 +18,7 @@ from tinkbox.engine.rules.arming import Change, armed
 from tinkbox.engine.templates.binding import HardwareAt, Names, WorkerNamed, bind, bind_services
 from tinkbox.engine.templates.built_in import BuiltIn
 from tinkbox.engine.templates.dialects import device_names
-from tinkbox.engine.templates.references import ConfigMaps, no_config_maps, with_config_maps
+from tinkbox.engine.templates.references import Referents, no_referents, with_referents
 from tinkbox.engine.templates.rendering import NO_WORKFLOW, RESERVED, Rendered, render_each, rendering_data
 from tinkbox.engine.templates.wanted_images import wanted_images
 from tinkbox.engine.turns import in_slices
@@ -260,7 +260,7 @@ async def planned(
     known: KnownMachines,
     gap: MetadataGap,
     turn: Turn,
-    config_maps: ConfigMaps = no_config_maps,
+    referents: Referents = no_referents,
 ) -> Plan:
     """Render the template for each machine and bind it, as `Workflows.create` does; nothing is stored.
 
@@ -280,7 +280,7 @@ async def planned(
     lacking: dict[tuple[str, str], list[Hardware]] = defaultdict(list)
     for piece in _pieces(machines, AT_ONCE):
         data = await in_slices(partial(_rendering_data, wanted, device, parameters), piece)
-        rendered = await render_each(text, await with_config_maps(data, config_maps), turn)
+        rendered = await render_each(text, await with_referents(data, referents), turn)
 
         def judge(piece: Sequence[Chosen] = piece, rendered: Sequence[Rendered | Invalid] = rendered) -> list[_Judged]:
             return [

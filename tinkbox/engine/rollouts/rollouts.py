@@ -22,7 +22,7 @@ from tinkbox.engine.rollouts.todays_names import called_now
 from tinkbox.engine.rules.arming import Change
 from tinkbox.engine.templates.binding import Names
 from tinkbox.engine.templates.parameters import needless
-from tinkbox.engine.templates.references import config_maps_in
+from tinkbox.engine.templates.references import referents_in
 from tinkbox.engine.templates.templates import find_listed_template, find_template
 from tinkbox.engine.turns import Rehearsals, Turns
 from tinkbox.engine.wakeups import CHANGES, Wakeups
@@ -159,7 +159,7 @@ class Rollouts:
                 self._machines.known,
                 self._metadata_gap,
                 turn,
-                config_maps_in(self._store),
+                referents_in(self._store),
             )
         why = await self._store.read(lambda tables: engaged(tables, plan.names))
         busy = refused_in(plan.names, why)

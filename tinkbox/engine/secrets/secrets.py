@@ -11,7 +11,7 @@ from datetime import datetime
 from tinkbox.engine.secrets.key import SecretKey
 from tinkbox.engine.wakeups import CHANGES, Wakeups
 from tinkbox.model.errors import Conflict, NotFound, Unavailable
-from tinkbox.model.secret import MAX_SECRETS, Secret, check_secret_name, check_value
+from tinkbox.model.secret import MAX_SECRETS, Secret, SecretDocument, check_secret_name, check_value
 from tinkbox.model.text import quoted
 from tinkbox.store.database import Store, Tables
 from tinkbox.store.secrets import Sealed
@@ -50,13 +50,15 @@ class Secrets:
         self._wakeups.wake(CHANGES)
         return new
 
-    def take_in(self, tables: Tables, name: str, value: bytes, who: str) -> bool:
-        """The same of a name and a value that were checked, within a transaction."""
+    def take_in(
+        self, tables: Tables, name: str, value: bytes, who: str, document: SecretDocument | None = None
+    ) -> bool:
+        """The same of a name and a value that were checked, of this document, within a transaction."""
         new = bool(tables.secrets.missing([name]))
         self._check_key(tables, name)
         if new:
             self.refuse_beyond_room(tables, 1)
-        secret = Secret(name=name, size=len(value), set_at=self._clock(), set_by=who)
+        secret = Secret(name=name, size=len(value), set_at=self._clock(), set_by=who, document=document)
         tables.secrets.put(secret, self._key.seal(name, value))
         tables.secrets.forget_unused()
         return new

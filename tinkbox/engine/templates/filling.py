@@ -15,7 +15,7 @@ from uuid import UUID
 
 from tinkbox.engine.templates.binding import WorkerNamed, not_found
 from tinkbox.engine.templates.dialects import device_names, unmentioned
-from tinkbox.engine.templates.references import ConfigMaps, no_config_maps, with_config_maps
+from tinkbox.engine.templates.references import Referents, no_referents, with_referents
 from tinkbox.engine.templates.rendering import (
     GIVEN_BY,
     NO_WORKFLOW,
@@ -56,13 +56,13 @@ class Wanted:
 class Lookup:
     """The machines that there are: by a MAC, IPv4 address, agent id or id.  `appliance` is what means the appliance itself.
 
-    `config_maps` finds what machines refer to.
+    `referents` finds what machines refer to.
     """
 
     at: Callable[[str], Hardware | None]
     worker_named: WorkerNamed
     appliance: Collection[str]
-    config_maps: ConfigMaps = no_config_maps
+    referents: Referents = no_referents
 
 
 async def fill_each(
@@ -87,7 +87,7 @@ async def fill_each(
     while asked := [(filling, machine) for filling in fillings for machine in filling.next()]:
         async with turn():
             data = await in_slices(lambda each: each[0].data(each[1]), asked)
-        data = await with_config_maps(data, lookup.config_maps)
+        data = await with_referents(data, lookup.referents)
         rendered = await render_each(text, data, turn, apart=apart, way_out=way_out, clock=lambda: moment)
         for (filling, machine), result in zip(asked, rendered, strict=True):
             filling.take(machine, result)

@@ -1,14 +1,16 @@
 """Templates in Go's language: Sprig's hermetic functions, and those that Tinkerbell and EKS Anywhere add."""
 
+import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from ipaddress import IPv6Address, ip_address
 from typing import Any
 
 from tinkbox import goyaml
-from tinkbox.engine.templates.secret_marks import SECRET, Marks
+from tinkbox.engine.templates.secret_marks import KIND, REFERENCES, SECRET, Marks
 from tinkbox.engine.templates.surroundings import now, surroundings
 from tinkbox.gotemplate import GoError, Limits, TemplateError, parse
+from tinkbox.model.documents.loose_values import mapping_of
 from tinkbox.model.documents.machine_views import go_views
 from tinkbox.model.errors import Invalid, Problem
 from tinkbox.model.template import MAX_TEXT
@@ -22,7 +24,9 @@ from tinkbox.sprig.text.regexes import bounded_work
 MAX_YAML = 256 * 1024  # characters
 MAX_SECONDS = 2  # of processor time for one rendering, and twice what its keys and passwords should take
 LIMITS = Limits(output_bytes=MAX_TEXT)
-_OF_REFERENCES = "at <.references."  # in what is said of a failure: there are none in any data
+# In what is said of a failure.
+_OF_REFERENCES = re.compile(r"at <\.references\.(?P<called>[^.>]+)")
+MAX_TOLD = 20  # keys of a Secret
 TOO_MUCH_MEMORY = "rendering takes too much memory"
 
 
@@ -139,7 +143,7 @@ class GoTemplate:
         self._worked = worked
         self._yaml = Yaml()
         self._around = around or surroundings(now())
-        self._marks = Marks(text)
+        self._marks = Marks()
         functions = {**sprig_functions(self._around), **own_functions(self._yaml), **dict.fromkeys(REFUSED, _refused)}
         functions |= self._marks.functions(functions)
         try:
@@ -168,7 +172,7 @@ class GoTemplate:
             with bounded_work():
                 rendered = self._template.render(data, LIMITS, self._in_time(), self._marks.whole.called)
         except TemplateError as error:
-            raise _invalid(error) from None
+            raise _invalid(error, mapping_of(data.get(REFERENCES))) from None
         if (problem := self._marks.whole.piece_in(rendered)) is not None:
             raise Invalid("the template cannot be rendered", [problem])
         return rendered
@@ -208,12 +212,21 @@ def _refused(*_: object) -> Any:
     raise GoError("not available")
 
 
-def _invalid(error: TemplateError) -> Invalid:
-    hint = (
-        "; .references has the Secrets and the ConfigMaps that spec.references of the machine's document names, these as far as they "
-        "are kept (`tinkbox document list`)"
-        if _OF_REFERENCES in error.problem
-        else ""
-    )
+def _invalid(error: TemplateError, references: Mapping[str, Any] | None = None) -> Invalid:
+    asked = _OF_REFERENCES.search(error.problem)
+    hint = f"; {_told_of(asked['called'], references or {})}" if asked else ""
     text = f"{error.problem}{hint}"
     return Invalid("the template cannot be rendered", [Problem(line=error.line, key=error.missing, text=text)])
+
+
+def _told_of(called: str, references: Mapping[str, Any]) -> str:
+    """What there is of the reference that a template calls so."""
+    referent = mapping_of(references.get(called))
+    if referent.get("kind") == KIND:
+        name = mapping_of(referent.get("metadata")).get("name")
+        keys = ", ".join([*mapping_of(referent.get("data"))][:MAX_TOLD])
+        return f"the Secret {name} has {keys}: `tinkbox secret set {name}.KEY` sets another key"
+    return (
+        ".references has the Secrets and the ConfigMaps that spec.references of the machine's document names, as far as they are "
+        "there (`tinkbox secret list`, `tinkbox document list`): `tinkbox secret set NAME.KEY` sets a key of the Secret NAME"
+    )

@@ -78,7 +78,7 @@ def render_each(text: str, data: Sequence[Mapping[str, Any]], functions: Functio
     """
     if not data:
         try:
-            marks = Marks(text)
+            marks = Marks()
             _read(text, {}, {**functions, **marks.functions(_BASE64)}, marks.whole)
         except Exception as error:  # whatever Python's own compiler may say
             return [_problem(error)]
@@ -87,7 +87,7 @@ def render_each(text: str, data: Sequence[Mapping[str, Any]], functions: Functio
 
 
 def _rendered(text: str, data: Mapping[str, Any], functions: Functions, most: int) -> str | Problem:
-    marks = Marks(text)
+    marks = Marks()
     data = marks.renewed(data)
     try:
         functions = {**functions, **marks.functions(_BASE64)}

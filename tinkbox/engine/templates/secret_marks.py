@@ -3,14 +3,13 @@
 import os
 import re
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from typing import Any, Final
 
 from tinkbox.engine.templates.whole_marks import MAY, WholeMarks
 from tinkbox.gotemplate import GoError
 from tinkbox.model.documents.loose_values import mapping_of
 from tinkbox.model.errors import Invalid, Problem
-from tinkbox.model.secret import MAX_USES, Form, has_mark, mark_of, other_form
+from tinkbox.model.secret import Form, SecretDocument, SecretEntry, has_mark, mark_of, other_form
 
 MARKS_KEY: Final = " marks"
 """The key of a workflow's marks among the data of its template, which does not see it: it is no name."""
@@ -18,19 +17,16 @@ REFERENCES: Final = "references"
 KIND: Final = "Secret"
 """The kind of those of them that have secrets."""
 SECRET: Final = "secret"  # noqa: S105  the function's name
-# `.data.KEY`, and what `index` and brackets have: `.data "KEY"`, `.data['KEY']`.
-_ENTRY: Final = re.compile(r"""\.data(?:\.|\s+["`]|\[\s*["'])([A-Za-z0-9][A-Za-z0-9._-]*)""")
 _BEGINNING: Final = re.compile(r"tbsecret-v1", re.IGNORECASE)
 _AFTER_BEGINNING: Final = re.compile(r"tbsecret-v1\.[A-Za-z0-9][A-Za-z0-9._-]{0,252}?\.(?:raw|b64)\.[0-9a-f]{32}")
 
 
 class Marks:
-    """What makes the marks of one rendering of a text after the other: each has a key of its own."""
+    """What makes the marks of one rendering after the other: each has a key of its own."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self) -> None:
         self.whole = WholeMarks()
         self._key = b""
-        self._entries = [*dict.fromkeys(_ENTRY.findall(text))][:MAX_USES]
 
     def renewed(self, data: Mapping[str, Any]) -> Mapping[str, Any]:
         """Begin a rendering with this data; returns what of it the template may see."""
@@ -41,16 +37,14 @@ class Marks:
         references = mapping_of(seen.get(REFERENCES))
         return {**seen, REFERENCES: {name: self._filled(each) for name, each in references.items()}} if seen else seen
 
-    def _filled(self, secret: Mapping[str, Any]) -> Mapping[str, Any]:
-        """A Secret with the entries that the text may ask for: marks of values in base64, as Kubernetes has them."""
-        if secret.get("kind") != KIND:
-            return secret
-        entries = {}
-        for each in self._entries:
-            with suppress(Invalid):
-                name = f"{secret['metadata']['name']}.{each}"
-                entries[each] = self.whole.note(mark_of(self._key, name, Form.BASE64))
-        return {**secret, "data": entries}
+    def _filled(self, referent: Mapping[str, Any]) -> Mapping[str, Any]:
+        """A Secret with marks of its values in base64, as Kubernetes has them, at its keys."""
+        if referent.get("kind") != KIND:
+            return referent
+        document = SecretDocument(name=referent["metadata"]["name"], namespace=referent["metadata"]["namespace"])
+        entries = [SecretEntry(document=document, key=each) for each in referent["data"]]
+        marks = {each.key: self.whole.note(mark_of(self._key, each.name, Form.BASE64)) for each in entries}
+        return {**referent, "data": marks}
 
     def secret(self, name: object) -> str:
         """The mark of a secret; raises GoError for what is no name of one."""

@@ -17,7 +17,7 @@ from typing import Any, Final
 from tinkbox.engine.documents.definitions import read_definition
 from tinkbox.engine.templates.dialects import Dialect
 from tinkbox.engine.templates.go_dialect import GoTemplate
-from tinkbox.engine.templates.references import ConfigMaps, references_of, with_config_maps
+from tinkbox.engine.templates.references import Referents, references_of, with_referents
 from tinkbox.engine.templates.rendering_process import render_confined
 from tinkbox.engine.templates.secret_marks import MARKS_KEY, REFERENCES
 from tinkbox.engine.templates.surroundings import now, surroundings
@@ -84,18 +84,18 @@ async def composed(
     at: At = in_itself,
     *,
     marks_key: bytes,
-    config_maps: ConfigMaps,
+    referents: Referents,
     apart: bool = False,
 ) -> str:
     """The text of a template that says what a Workflow does; raises Invalid with what is wrong in it, or in a Task.
 
-    `at` is of the Workflow; `apart` is as in `render_each`, `marks_key` as in `rendering_data`.  `config_maps` finds what the Workflow
+    `at` is of the Workflow; `apart` is as in `render_each`, `marks_key` as in `rendering_data`.  `referents` finds what the Workflow
     and its Tasks refer to: each sees by `.references` what its own `spec.references` names.
     """
 
     async def seen(document: Document, others: Document) -> Document:
         data = {**others, REFERENCES: references_of(document), MARKS_KEY: marks_key.hex()}
-        return (await with_config_maps([data], config_maps))[0]
+        return (await with_referents([data], referents))[0]
 
     first = entries[0].hardware if entries else {}
     data = await seen(workflow, {"hardware": first})

@@ -11,7 +11,7 @@ from tinkbox.engine.documents.definitions import refuse_ignored
 from tinkbox.engine.lookup import MOST_TOLD, only
 from tinkbox.engine.templates.binding import Names
 from tinkbox.engine.templates.built_in import BuiltIn, catalogue
-from tinkbox.engine.templates.references import config_maps_in
+from tinkbox.engine.templates.references import referents_in
 from tinkbox.engine.templates.rendering import check
 from tinkbox.engine.templates.validation import Verdicts, validate
 from tinkbox.engine.turns import Rehearsals, Turns, seldom_collected
@@ -241,7 +241,7 @@ class Templates:
         with self._renderings.place(who) as turn:
             async with self._rehearsals.turn(who):
                 with seldom_collected:
-                    verdicts = await validate(text, machines, self._names, devices, turn, config_maps_in(self._store))
+                    verdicts = await validate(text, machines, self._names, devices, turn, referents_in(self._store))
         asked = {secret.name: secret for each in verdicts for secret in each.secrets}
         if asked:
             missing = await self._store.read(lambda tables: tables.secrets.missing(sorted(asked)))

@@ -3,13 +3,13 @@
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from tinkbox.engine.templates.binding import HardwareAt, Names, WorkerNamed, bind, bind_services
-from tinkbox.engine.templates.dialects import Dialect, mentioned_devices, placeholders
+from tinkbox.engine.templates.dialects import Dialect, mentioned_devices, placeholders, unmentioned
 from tinkbox.engine.templates.filling import Lookup, Wanted, fill_each
-from tinkbox.engine.templates.references import ConfigMaps, no_config_maps
+from tinkbox.engine.templates.references import Referents, no_referents
 from tinkbox.engine.templates.rendering import (
     DUMMY,
     NO_WORKFLOW,
@@ -21,6 +21,7 @@ from tinkbox.engine.templates.rendering import (
     rendering_data,
 )
 from tinkbox.engine.templates.rendering_process import MAX_BATCH
+from tinkbox.engine.templates.secret_marks import REFERENCES
 from tinkbox.engine.templates.wanted_images import wanted_images
 from tinkbox.engine.turns import in_slices
 from tinkbox.model.devices import Devices
@@ -62,7 +63,7 @@ async def validate(
     names: Names,
     devices: Devices | None = None,
     turn: Turn = nullcontext,
-    config_maps: ConfigMaps = no_config_maps,
+    referents: Referents = no_referents,
 ) -> Verdicts:
     """Render a template with these devices, or else with each of the machines as every device that it names.
 
@@ -81,7 +82,7 @@ async def validate(
         at=known.machine_at,
         worker_named=known.worker_named,
         appliance=(names.name, names.address),
-        config_maps=config_maps,
+        referents=referents,
     )
 
     def for_machine(machine: Hardware) -> Wanted:
@@ -121,15 +122,23 @@ _NOT_LOOKED_AT: Final = (
 )
 
 
+_REFERENCES_UNKNOWN: Final = (
+    "no machine is registered, so it is not known which Secrets and ConfigMaps there are in references, nor which keys these have: what "
+    "the template makes of them was not looked at"
+)
+
+
 async def _judge_alone(text: str, devices: Devices, names: Names, turn: Turn, known: Remarks) -> Remarks:
     """What there is to say of a template where there is no machine; `known` is what is said of it without rendering it.
 
     Raises Invalid for services that are refused whatever the machine, where it can be rendered without one.
     """
+    if not await in_thread(turn, unmentioned, text, [REFERENCES]):
+        known += Remarks(notes=(Problem(text=_REFERENCES_UNKNOWN),))
     (rendered,) = await render_each(text, [rendering_data(devices, None)], turn, apart=True)
     if isinstance(rendered, Rendered):
         await in_thread(turn, bind_services, lambda address: address, rendered.definition, names, NO_WORKFLOW)
-        return Remarks(ignored=rendered.definition.ignored)
+        return replace(known, ignored=rendered.definition.ignored)
     has_names_alone = await in_thread(turn, placeholders, text, Dialect.EITHER) is not None
     is_looked_at = has_names_alone or isinstance(await fill_from_sample(text, turn, apart=True), Rendered)
     return known if is_looked_at else known + Remarks(notes=(Problem(text=_NOT_LOOKED_AT),))

@@ -18,7 +18,7 @@ from tinkbox.engine.secrets.giving import Giving
 from tinkbox.engine.templates.binding import HardwareAt, Names, bind, bind_services
 from tinkbox.engine.templates.built_in import BuiltIn
 from tinkbox.engine.templates.filling import Lookup, Wanted, fill_each
-from tinkbox.engine.templates.references import ConfigMaps, config_maps_in
+from tinkbox.engine.templates.references import Referents, referents_in
 from tinkbox.engine.templates.rendering import DECLARED_IN, GIVEN_BY, Rendered
 from tinkbox.engine.templates.templates import find_template
 from tinkbox.engine.templates.wanted_images import wanted_images
@@ -300,25 +300,25 @@ class Workflows:
     def lookup(
         self,
         at: Callable[[str], Hardware | None],
-        config_maps: ConfigMaps | None = None,
+        referents: Referents | None = None,
         scope: Selector | None = None,
     ) -> Lookup:
         """What templates are filled by, with these machines, of which no other than those of the `scope` is named.
 
-        `config_maps` take the place of those that are kept.
+        `referents` finds what machines refer to, in place of what is kept.
         """
         within = MachinesWithin(self._machines.known, scope)
         return Lookup(
             at=at,
             worker_named=within.worker_named,
             appliance=(self._names.name, self._names.address),
-            config_maps=config_maps or self.config_maps,
+            referents=referents or self.referents,
         )
 
     @property
-    def config_maps(self) -> ConfigMaps:
-        """Those that are kept."""
-        return config_maps_in(self._store)
+    def referents(self) -> Referents:
+        """Finds what is kept of what machines refer to."""
+        return referents_in(self._store)
 
     def new_id(self) -> str:
         """The id of a workflow that is to be, for who makes its text before (`as_id` of `create`)."""

@@ -149,13 +149,129 @@ async def test_a_slip_in_a_secret_is_told_with_its_line_and_without_its_value(
     assert not [*box.machines.known.all()]
 
 
-async def test_two_secrets_that_differ_in_their_namespace_alone_are_refused(box: Appliance) -> None:
+OTHER_KEY = """\
+apiVersion: v1
+kind: Secret
+metadata: {name: lab, namespace: lab}
+stringData: {token: another-one}
+"""
+DOTTED = """\
+apiVersion: v1
+kind: Secret
+metadata: {name: lab.pass, namespace: tink-system}
+stringData: {word: another-one}
+"""
+
+
+@pytest.mark.parametrize("other", [SECRET.replace("tink-system", "lab"), OTHER_KEY])
+async def test_two_secrets_that_differ_in_their_namespace_alone_are_refused(box: Appliance, other: str) -> None:
     with pytest.raises(Invalid) as refused:
-        await box.applying.apply(files(f"{SECRET}---\n{SECRET.replace('tink-system', 'lab')}"), Wish(), "ann")
-    assert sorted(each.text for each in refused.value.problems) == [
-        "secret lab.password is declared a second time, the first is at 0.yaml:1",
-        "secret lab.user is declared a second time, the first is at 0.yaml:1",
+        await box.applying.apply(files(f"{SECRET}---\n{other}"), Wish(), "ann")
+    (problem,) = refused.value.problems
+    assert "Secret lab is declared in namespace tink-system at 0.yaml:1" in problem.text
+    assert "give one of them another name" in problem.text
+
+
+@pytest.mark.parametrize("other", [SECRET.replace("tink-system", "lab"), OTHER_KEY])
+async def test_a_secret_of_another_namespace_takes_no_place_that_an_earlier_one_has(box: Appliance, other: str) -> None:
+    await box.applying.apply(files(SECRET), Wish(), "ann")
+    for wish in (Wish(rehearsal=True), Wish()):
+        with pytest.raises(Invalid) as refused:
+            await box.applying.apply(files(other), wish, "ann")
+        (problem,) = refused.value.problems
+        assert "Secret lab was applied in namespace tink-system" in problem.text
+        assert "tinkbox secret delete lab.password lab.user" in problem.text
+    for each in ("lab.password", "lab.user"):
+        await box.secrets.delete(each)
+    await box.applying.apply(files(other), Wish(), "ann")
+
+
+async def test_two_secrets_whose_entries_would_have_one_name_are_refused(box: Appliance) -> None:
+    dotted = SECRET.replace("password:", "pass.word:")
+    with pytest.raises(Invalid) as refused:
+        await box.applying.apply(files(f"{dotted}---\n{DOTTED}"), Wish(), "ann")
+    assert [each.text for each in refused.value.problems] == [
+        "secret lab.pass.word is declared a second time, the first is at 0.yaml:1"
     ]
+    await box.applying.apply(files(dotted), Wish(), "ann")
+    with pytest.raises(Invalid) as refused:
+        await box.applying.apply(files(DOTTED), Wish(), "ann")
+    (problem,) = refused.value.problems
+    assert "lab.pass.word is the key pass.word of the Secret lab" in problem.text
+
+
+async def test_a_secret_that_was_set_by_hand_becomes_that_of_a_document(box: Appliance) -> None:
+    await box.secrets.set("lab.password", b"correct-horse", "ann")
+    applied = await box.applying.apply(files(SECRET), Wish(), "ann")
+    assert outcomes(applied)["secret/lab.password"] == "configured"
+    with pytest.raises(Invalid):
+        await box.applying.apply(files(OTHER_KEY), Wish(), "ann")
+
+
+OPAQUE = """apiVersion: v1
+kind: Secret
+metadata: {name: lab, namespace: tink-system}
+stringData: {password: correct-horse, wrapped: wrapped-one, user: installer, .dockerconfigjson: '{"auths": {}}'}
+---
+apiVersion: v1
+kind: Secret
+metadata: {name: lab.more, namespace: tink-system}
+stringData: {other: not-of-lab}
+"""
+KEYS = ".dockerconfigjson password user wrapped"
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ("range $k, $v := .references.login.data }}{{ $k }} {{ end", KEYS + " "),
+        ("len .references.login.data", "4"),
+        ('hasKey .references.login.data "nope"', "false"),
+        ('dig "login" "data" "wrapped" "DEFAULT" .references | b64dec', "wrapped-one"),
+        ('dig "login" "data" "nope" "DEFAULT" .references', "DEFAULT"),
+        ('$k := "user" }}{{ index .references.login.data $k | b64dec', "installer"),
+        ('index .references "login" "data" "user" | b64dec', "installer"),
+        ('index .references.login.data (printf "us%s" "er") | b64dec', "installer"),
+        ("with .references.login.data }}{{ .user | b64dec }}{{ end", "installer"),
+        ('index .references.login.data ".dockerconfigjson" | b64dec', '{"auths": {}}'),
+        # In Jinja2:
+        (
+            'references.login.data | length }}{% for key in references.login.data %} {{ key }}{% endfor %}{{ ""',
+            f"4 {KEYS}",
+        ),
+        ('references.login.data[".dockerconfigjson"] | default("x") | b64dec', '{"auths": {}}'),
+        ('references.login.data.nope | default("x")', "x"),
+        ('references.login.data.get("user") | b64dec', "installer"),
+    ],
+)
+async def test_a_template_sees_the_keys_that_a_secret_has(box: Appliance, value: str, expected: str) -> None:
+    site = files(OPAQUE, NODE, in_either_language(value), FLOW)
+    await box.applying.apply(site, Wish(rehearsal=True), "ann")
+    await box.applying.apply(site, Wish(), "ann")
+    assert await given(box) == expected
+
+
+def in_either_language(value: str) -> str:
+    text = TEXT.replace("VALUE }", f"{value} }}")
+    is_jinja = value.startswith("references")
+    return template("asking", text.replace("{{.device_1}}", "{{ device_1 }}") if is_jinja else text)
+
+
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [
+        ("with .references.login.data }}{{ .dockerconfigjson }}{{ end", "map has no entry for key"),
+        (".references.login.data.nope", "the Secret lab has .dockerconfigjson, password, user, wrapped"),
+        (".references.other.data.nope", "`tinkbox secret set NAME.KEY` sets a key of the Secret NAME"),
+        ("references.login.data.nope", "there is no nope in it"),
+    ],
+)
+async def test_a_template_that_asks_for_a_key_that_a_secret_lacks_is_refused(
+    box: Appliance, value: str, told: str
+) -> None:
+    with pytest.raises(Invalid) as refused:
+        await box.applying.apply(files(OPAQUE, NODE, in_either_language(value), FLOW), Wish(), "ann")
+    assert told in str(refused.value.problems)
 
 
 async def test_of_a_secret_that_stands_twice_in_a_file_the_last_counts(box: Appliance) -> None:
@@ -168,7 +284,7 @@ async def test_a_workflow_that_asks_for_a_secret_that_is_nowhere_is_refused_by_a
     for wish in (Wish(rehearsal=True), Wish()):
         with pytest.raises(Invalid) as refused:
             await box.applying.apply(site, wish, "ann")
-        assert "tinkbox secret set lab.password" in str(refused.value.problems)
+        assert "tinkbox secret set NAME.KEY" in str(refused.value.problems)
 
 
 async def test_a_config_map_cannot_name_a_secret(box: Appliance) -> None:

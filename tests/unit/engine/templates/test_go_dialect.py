@@ -242,7 +242,8 @@ def test_it_is_told_which_references_there_are() -> None:
     (problem,) = refused.value.problems
     assert problem.text == (
         'at <.references.secret.data>: map has no entry for key "secret"; .references has the Secrets and the '
-        "ConfigMaps that spec.references of the machine's document names, these as far as they are kept (`tinkbox document list`)"
+        "ConfigMaps that spec.references of the machine's document names, as far as they are there (`tinkbox secret list`, "
+        "`tinkbox document list`): `tinkbox secret set NAME.KEY` sets a key of the Secret NAME"
     )
     with pytest.raises(Invalid) as refused:
         rendered("{{ .hardware.x }}{{ .references }}", hardware={})

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tinkbox.engine.templates.references import no_config_maps
+from tinkbox.engine.templates.references import no_referents
 from tinkbox.engine.templates.rendering import render
 from tinkbox.engine.templates.structured_tasks import MAX_TEXTS, Entry, check_task, composed
 from tinkbox.model.errors import Invalid
@@ -32,7 +32,7 @@ def workflow(count: int = 1, **spec: Any) -> dict[str, Any]:
 
 async def read(flow: dict[str, Any], *tasks: dict[str, Any]) -> Definition:
     entries = [Entry(task=each, worker=f"w{number}", hardware=HARDWARE) for number, each in enumerate(tasks)]
-    return (await render(await composed(flow, entries, marks_key=b"key", config_maps=no_config_maps), {})).definition
+    return (await render(await composed(flow, entries, marks_key=b"key", referents=no_referents), {})).definition
 
 
 async def test_an_action_has_its_words_in_v1alpha1() -> None:
@@ -170,7 +170,7 @@ async def test_of_texts_that_are_filled_together_the_one_that_cannot_be_is_told_
     args = ["{{- 1 -}}", "a\n{{ 2 -}}\n", "b\n\n{{ .task.none.x }}", "{{- 3 }}"]
     entry = Entry(task=task(action(args=args)), worker="w", hardware=HARDWARE, at=lambda key: f"t.yaml:7, {key}")
     with pytest.raises(Invalid) as refused:
-        await composed(workflow(), [entry], marks_key=b"key", config_maps=no_config_maps, apart=apart)
+        await composed(workflow(), [entry], marks_key=b"key", referents=no_referents, apart=apart)
     (told,) = refused.value.problems
     assert str(told).startswith("Task example, t.yaml:7, spec.actions[0].args[2]: ")
 

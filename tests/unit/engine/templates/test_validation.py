@@ -217,6 +217,13 @@ async def test_of_a_template_with_logic_and_no_machine_it_is_looked_at_what_it_m
     assert not (await validate(SMALL.replace("image: x", "image: {{.image}}"), [], NAMES)).remarks.notes
 
 
+async def test_without_a_machine_it_is_told_that_its_references_are_not_known() -> None:
+    keys = "image: x, environment: {A: '{{ range $k, $v := .references.login }}{{ $k }}{{ end }}'}"
+    told = [each.text for each in (await validate(SMALL.replace("image: x", keys), [], NAMES)).remarks.notes]
+    assert "it is not known which Secrets and ConfigMaps there are in references" in told[0]
+    assert not (await validate(SMALL, [], NAMES)).remarks.notes
+
+
 async def test_a_workflow_with_nothing_to_do_is_a_problem() -> None:
     text = SMALL.replace("image: x", 'image: x, if: "false"')
     (verdict,) = await validate(text, [ONE], NAMES)

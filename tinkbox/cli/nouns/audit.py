@@ -121,10 +121,14 @@ def declare(noun: argparse.ArgumentParser) -> None:
         verify,
         "examine whether every line is as it was written, and none is missing",
         "Exit status 1 when one is not. With a FILE it asks no appliance: of a file nobody can tell whether lines at its end are "
-        "missing, so compare the digest of its last line with one that you know.",
+        "missing, so compare the digest of its last line with one that you know. Lines that came again unchanged are counted.",
     )
     verb.add_argument(
-        "file", nargs="?", type=Path, metavar="FILE", help="what `tinkbox audit export` printed; - for standard input"
+        "file",
+        nargs="?",
+        type=Path,
+        metavar="FILE",
+        help="what `tinkbox audit export` printed, or a syslog server wrote; - for standard input",
     )
     add_format(verb, FORMATS, "table: sentences for people (default); json: a document")
     verb.add_argument(
@@ -243,6 +247,8 @@ def _sentences(verdict: Document) -> Iterator[str]:
     if not verdict["problem"]:
         if verdict["lines"]:
             yield f"{verdict['lines']} lines, {verdict['first']} to {verdict['last']}: each is as it was written, and none is missing"
+            if again := verdict.get("again"):  # a file may have them
+                yield f"{again} of them came again, unchanged"
             yield f"the digest of line {verdict['last']} is {verdict['digest']}"
         else:
             yield "there are no lines yet"
@@ -262,21 +268,19 @@ def _sentences(verdict: Document) -> Iterator[str]:
 def _examined(path: Path, after: int) -> Document:
     from dataclasses import asdict
 
-    from tinkbox.model.audit import Chain, line_from_document
+    from tinkbox.model.audit import Chain
+    from tinkbox.model.audit_copies import CopiedLines
 
-    chain = Chain(after)
+    chain, copied = Chain(after), CopiedLines(after)
     try:
         with sys.stdin.buffer if path == STANDARD else path.open("rb") as file:
             for place, written in enumerate(file, 1):
                 try:
-                    found = json.loads(written)
-                except (ValueError, RecursionError):
-                    found = None
-                if not isinstance(found, dict):
-                    raise Invalid(
-                        f"{path}, line {place} is no JSON object: is it what `tinkbox audit export` printed, whole?"
-                    )
-                chain.add(line_from_document(found))
+                    line = copied.take(written)
+                except Invalid as refusal:
+                    raise Invalid(f"{path}, line {place}: {refusal}") from None
+                if line is not None:
+                    chain.add(line)
     except OSError as error:
         raise Unavailable(f"cannot read {path}: {error.strerror}") from None
-    return asdict(chain.verdict())
+    return {**asdict(chain.verdict()), "again": copied.again}

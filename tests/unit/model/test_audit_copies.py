@@ -1,0 +1,67 @@
+"""Copies of the audit in files: what a syslog server wrote, with lines that came twice."""
+
+import json
+from collections.abc import Sequence
+
+import pytest
+
+from tinkbox.model.audit import NONE_BEFORE, Chain, Verdict, canonical, line_digest
+from tinkbox.model.audit_copies import CopiedLines
+from tinkbox.model.errors import Invalid
+
+TRADITIONAL = "Nov 30 16:00:00 box tinkbox: "
+RFC_5424 = "<110>1 2026-11-30T16:00:00.000000+00:00 box tinkbox - audit - "
+
+
+def written(count: int) -> list[bytes]:
+    """Lines as `tinkbox audit export` prints them."""
+    found, previous = [], NONE_BEFORE
+    for number in range(1, count + 1):
+        fields = {"number": number, "previous": previous, "kind": "own", "what": "x {y}", "object": "z"}
+        previous = line_digest(canonical(fields))
+        found.append(json.dumps({**fields, "digest": previous}).encode() + b"\n")
+    return found
+
+
+def examined(lines: Sequence[bytes], after: int = 0) -> tuple[Verdict, int]:
+    copied, chain = CopiedLines(after), Chain(after)
+    for each in lines:
+        if (line := copied.take(each)) is not None:
+            chain.add(line)
+    return chain.verdict(), copied.again
+
+
+@pytest.mark.parametrize("head", ["", TRADITIONAL, RFC_5424])
+def test_the_head_that_a_syslog_server_writes_is_passed_over(head: str) -> None:
+    verdict, again = examined([head.encode() + each for each in written(3)])
+    assert (verdict.problem, verdict.lines, again) == ("", 3, 0)
+
+
+def test_lines_that_came_again_as_they_were_are_counted_and_no_fault() -> None:
+    lines = written(6)
+    verdict, again = examined([*lines[:5], *lines[2:5], lines[5]], after=1)
+    assert (verdict.problem, verdict.lines, verdict.last, again) == ("", 5, 6, 3)
+
+
+def test_a_line_that_came_again_changed_is_a_fault() -> None:
+    lines = written(4)
+    forged = json.loads(lines[1])
+    forged["what"] = "nothing"
+    verdict, _ = examined([*lines, json.dumps(forged).encode()])
+    assert "line 2 is not as it was written" in verdict.problem
+    del forged["digest"]
+    forged["digest"] = line_digest(canonical(forged))
+    verdict, _ = examined([*lines, json.dumps(forged).encode()])
+    assert "line 2 follows line 4" in verdict.problem
+
+
+def test_a_line_in_another_place_is_a_fault() -> None:
+    lines = written(4)
+    verdict, _ = examined([lines[0], lines[2], lines[1], lines[3]])
+    assert "line 2 is missing or in another place" in verdict.problem
+
+
+@pytest.mark.parametrize("line", [b"\n", b"Nov 30 16:00:00 box tinkbox: torn {", b"[]\n", b"{}\n"])
+def test_what_is_no_line_of_an_audit_is_refused(line: bytes) -> None:
+    with pytest.raises(Invalid):
+        CopiedLines().take(line)

@@ -14,7 +14,7 @@ import aiohttp
 
 from tinkbox.client.refusals import raise_refusal
 from tinkbox.client.shell import ShellConnection, shell_connection
-from tinkbox.client.trust import ENDED, trusting, untrusted
+from tinkbox.client.trust import ENDED, tell_distrust, trusting, untrusted
 from tinkbox.model.disks.disks import Refused
 from tinkbox.model.errors import Denied, Forbidden, Invalid, NotFound, Unavailable
 from tinkbox.wire.messages import breakpoints as holds
@@ -86,8 +86,8 @@ class NodeDoor:
     async def __aenter__(self) -> Self:
         headers = {"Authorization": f"Bearer {self._opening.secret}", INSTANCE: self._opening.instance}
         # Without an authority of the appliance's, nobody's is good enough: a credential with none has a plain URL.
-        trusted = trusting(self._authority) if self._authority else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-        self._session = aiohttp.ClientSession(headers=headers, connector=aiohttp.TCPConnector(ssl=trusted))
+        self._trusted = trusting(self._authority) if self._authority else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        self._session = aiohttp.ClientSession(headers=headers, connector=aiohttp.TCPConnector(ssl=self._trusted))
         return self
 
     async def __aexit__(
@@ -280,6 +280,8 @@ class NodeDoor:
                 return answer, response.headers
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             if (refused := _tls_error(error)) is not None:
+                if isinstance(refused, ssl.SSLCertVerificationError):
+                    await asyncio.to_thread(tell_distrust, self._trusted, self._base)
                 raise untrusted(self._base, refused, datetime.now(UTC)) from None
             why = str(error) or type(error).__name__
             raise Unavailable(f"the appliance at {self._base} does not answer: {why}") from None

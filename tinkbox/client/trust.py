@@ -4,8 +4,12 @@ Only the credential's authority counts, whatever the host trusts otherwise.  Whi
 RFC 9110 §4.3.4 says, addresses among them.
 """
 
+import socket
 import ssl
+from contextlib import suppress
 from datetime import UTC, datetime
+from typing import Final
+from urllib.parse import urlsplit
 
 from tinkbox.model.errors import Invalid, Unavailable
 from tinkbox.model.text import one_line
@@ -17,6 +21,7 @@ _NOT_YET, _EXPIRED, _OTHER_NAME, _OTHER_ADDRESS = 9, 10, 62, 64
 _OTHER_AUTHORITY = frozenset({2, 18, 19, 20, 21, 7, 24})
 _NO_TLS = frozenset({"WRONG_VERSION_NUMBER", "HTTP_REQUEST", "RECORD_LAYER_FAILURE", "UNKNOWN_PROTOCOL"})
 _MOST = 200
+_SECONDS: Final = 5.0
 
 
 class Untrusted(Unavailable):
@@ -40,6 +45,19 @@ def trusting(authority: str) -> ssl.SSLContext:
             "the credential's authority is no certificate in PEM: make a new credential with `tinkbox hardware credential MAC`"
         ) from None
     return context
+
+
+def tell_distrust(context: ssl.SSLContext, server: str) -> None:
+    """Shake hands with the node door at a URL once more, to have it told why its certificate is refused.
+
+    OpenSSL sends the alert (RFC 8446 §6.2) over a socket that blocks; asyncio closes the connection before it is sent.
+    """
+    url = urlsplit(server)
+    with (
+        suppress(OSError, ValueError),
+        socket.create_connection((url.hostname or "", url.port or 443), _SECONDS) as plain,
+    ):
+        context.wrap_socket(plain, server_hostname=url.hostname).close()
 
 
 def untrusted(server: str, error: ssl.SSLError, now: datetime) -> Untrusted:

@@ -862,8 +862,8 @@ class Examiner:
             inventory=inventory,
             inventory_at=await self._inventory_at(hardware_id or mac) if inventory and self._inventory_at else None,
             firmware_traits=self._firmware_traits(mac),
-            limits=tuple(held_back(general.limits, lambda holder: holder == mac or self._at(holder) == mac)),
-            refused_handshakes=tuple(each for each in general.refused_handshakes if self._at(each.host) == mac),
+            limits=tuple(held_back(general.limits, lambda holder: holder == mac or self._is_at(mac, holder))),
+            refused_handshakes=tuple(each for each in general.refused_handshakes if self._is_at(mac, each.host)),
         )
         if not hardware_id:
             return replace(case, near=await self._pairing.waited_for(case, waited_for))
@@ -888,6 +888,10 @@ class Examiner:
             parked=known.parked,
             retired=known.retired,
         )
+
+    def _is_at(self, mac: MacAddress, address: str) -> bool:
+        """Whether a card has this address, by what was seen or by its machine's document: a worker by hand may have another MAC."""
+        return mac in (self._at(address), self._machines.known.mac_at(address))
 
     def _hosts(self, shown: Iterable[str]) -> dict[str, KnownHost]:
         """Of MACs and addresses from the network those that machines of ours have."""

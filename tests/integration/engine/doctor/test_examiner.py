@@ -158,7 +158,9 @@ async def world(tmp_path: Path) -> AsyncIterator[World]:
         yield World(box)
 
 
-async def test_refused_handshakes_are_told_of_the_machine_that_refused(world: World) -> None:
+@pytest.mark.parametrize("seen", [True, False])
+async def test_refused_handshakes_are_told_of_the_machine_that_refused(world: World, seen: bool) -> None:
+    """Also where nothing was seen of it since the start: its document has its address."""
     for number in (1, 2):
         await world.box.machines.push(parse_hardware(json.dumps(hardware(number))))
     refused = RefusedHandshake(
@@ -170,7 +172,8 @@ async def test_refused_handshakes_are_told_of_the_machine_that_refused(world: Wo
         times=1,
     )
     world.measured = replace(world.measured, refused_handshakes=(refused,))
-    world.at["172.30.0.11"] = mac(1)
+    if seen:
+        world.at["172.30.0.11"] = mac(1)
     assert (mac(1), "CertificateRefused") in await world.rules("machine-1")
     assert "CertificateRefused" not in [rule for _, rule in await world.rules("machine-2")]
     told = [each for each in (await world.examiner.examine()).diagnoses if each.rule == "CertificateRefused"]

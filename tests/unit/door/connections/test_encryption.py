@@ -17,9 +17,11 @@ from aiohttp import web
 
 from tests.authority import Authority
 from tests.unit.door.our_loop import in_our_loop
+from tests.workers import door_of
 from tinkbox.cli.nouns.login import trusted_authority
 from tinkbox.client.operator.box_certificates import is_surely_unknown, shown_authority, verify
 from tinkbox.client.operator.other_doors import speaks_tls
+from tinkbox.client.trust import Untrusted
 from tinkbox.door.answers.file_answers import FileAnswer
 from tinkbox.door.connections.connections import Admission, ConnectionRoom, Connections, watch_heads
 from tinkbox.door.connections.encryption import (
@@ -33,6 +35,8 @@ from tinkbox.door.connections.encryption import (
 from tinkbox.door.connections.reading_pace import ReadingPace
 from tinkbox.model.errors import Invalid
 from tinkbox.model.limits import NODE_CONNECTIONS, Ledger, Room
+from tinkbox.model.vitals import HandshakeTrouble
+from tinkbox.wire.messages.worker import Credential
 
 LARGE = 32 << 20
 HERE = "127.0.0.1"
@@ -250,6 +254,31 @@ async def test_who_hangs_up_instead_of_refusing_a_certificate_is_noted_as_well(t
         with pytest.raises(aiohttp.ClientConnectorCertificateError):
             await client.get("/")
         assert await refused_once(made) == HUNG_UP
+
+
+@in_our_loop
+@pytest.mark.parametrize(
+    ("called", "words"), [([], "TLSV1_ALERT_DECRYPT_ERROR"), (["another"], "TLSV1_ALERT_UNKNOWN_CA")]
+)
+async def test_a_worker_that_distrusts_the_door_has_it_told_why(tmp_path: Path, called: list[str], words: str) -> None:
+    """asyncio hangs up before OpenSSL's alert is sent.  A box with a new data folder calls its authority as before."""
+    async with door(tmp_path) as made:
+        credential = Credential(
+            server=made.url,
+            registry=f"{HERE}:{made.port}",
+            worker="w",
+            token="t",
+            authority=Authority(tmp_path, *called).pem,
+        )
+        async with door_of(credential) as client:
+            with pytest.raises(Untrusted):
+                await client.greet()
+        async with asyncio.timeout(20):
+            while not made.refused.all() or made.refused.all()[-1].words == HUNG_UP:  # noqa: ASYNC110 - nobody tells
+                await asyncio.sleep(0)
+        (refused,) = made.refused.all()
+        assert (refused.words, refused.why) == (words, HandshakeTrouble.AUTHORITY)
+        await all_given_back(made)
 
 
 @in_our_loop

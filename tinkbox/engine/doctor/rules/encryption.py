@@ -25,8 +25,9 @@ _CAUSES: Final = {
 }
 _TRUST: Final = (
     "`tinkbox authority` on the box prints the certificate to trust, with its fingerprint. A machine gets it anew when it boots "
-    "from the network; commands by `tinkbox login`; a Docker engine in /etc/docker/certs.d/ADDRESS/ca.crt. Who asks by a name of "
-    "tls.certificate has to trust the authority that signed that."
+    "from the network; a worker by hand with the credential of `tinkbox hardware credential MACHINE`; commands by `tinkbox login`; "
+    "a Docker engine in /etc/docker/certs.d/ADDRESS/ca.crt. Who asks by a name of tls.certificate has to trust the authority that "
+    "signed that."
 )
 _REMEDIES: Final = {
     HandshakeTrouble.AUTHORITY: _TRUST,

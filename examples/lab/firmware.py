@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
 
-Firmware = Literal["bios", "bios-pxe", "uefi", "uefi-http", "secure", "arm64"]
+Firmware = Literal["bios", "bios-pxe", "uefi", "uefi-rom", "uefi-http", "secure", "arm64"]
 FIRMWARES: Final[Sequence[Firmware]] = ("bios", "bios-pxe", "uefi", "uefi-http", "secure", "arm64")
 OVMF = Path("/usr/share/OVMF")
 AAVMF = Path("/usr/share/AAVMF")
@@ -55,6 +55,10 @@ BOARDS: Final[dict[Firmware, Board]] = {
     # Debian has no PXE ROM but iPXE.  Under another user class it is one: it loads what option 67 names, over UNDI.
     "bios-pxe": Board(machine=_PC, rom=True, typed=_AS_PXE),
     "uefi": Board(machine=_Q35, code=OVMF / "OVMF_CODE_4M.fd", variables=OVMF / "OVMF_VARS_4M.fd", off=(_NO_IPV6,)),
+    # With the boot ROM that the card has by default: an iPXE without HTTPS, whose driver stays under what it loads.
+    "uefi-rom": Board(
+        machine=_Q35, code=OVMF / "OVMF_CODE_4M.fd", variables=OVMF / "OVMF_VARS_4M.fd", rom=True, off=(_NO_IPV6,)
+    ),
     "uefi-http": Board(
         machine=_Q35,
         code=OVMF / "OVMF_CODE_4M.fd",

@@ -70,7 +70,7 @@ def remedies(lab: Lab) -> list[str]:
 @pytest.mark.machine
 @pytest.mark.campaign
 @pytest.mark.timeout(3600)
-@pytest.mark.parametrize("firmware", ["uefi", "uefi-http"])
+@pytest.mark.parametrize("firmware", ["uefi", "uefi-rom", "uefi-http"])
 def test_the_second_boot_is_by_https_and_another_authority_is_not_believed(firmware: Firmware, tmp_path: Path) -> None:
     with laboratory(configured=ENROLLS) as lab:
         machine = enrolled(lab, firmware, tmp_path / "first.pcap")

@@ -40,6 +40,9 @@ PROGRAMS: Final[Mapping[int, str]] = {
 }
 # Programs of one number run on the same firmware.
 _FAMILY: Final[Mapping[str, int]] = {"undionly.kpxe": 0, "ipxe.efi": 1, "snponly.efi": 1, "ipxe-arm64.efi": 2}
+# What an iPXE without HTTPS is given in place of it, as that of a card: a program that works by its own drivers, for under
+# snponly.efi that card's go on, and iPXE's of 2019 for virtio crashes then when much comes by HTTPS.
+_FOR_IPXE: Final[Mapping[int, str]] = {**PROGRAMS, **dict.fromkeys((7, 9), "ipxe.efi")}
 # What firmware with Secure Boot takes: Debian's shim, which then asks for GRUB by itself.
 # Over HTTP there is none: that GRUB knows TFTP only.
 SIGNED_PROGRAMS: Final[Mapping[int, str]] = dict.fromkeys((7, 9), "shimx64.efi")
@@ -230,15 +233,15 @@ def _u_boot(client: Client, request: Packet) -> _BootAnswer:
 def _program(client: Client, plan: Plan) -> str | None:
     if client.architecture is None:
         return None
-    program = _chosen(client.architecture, plan.interface.netboot.program)
+    programs = _FOR_IPXE if client.asker is Asker.IPXE else PROGRAMS
+    program = _chosen(programs.get(client.architecture), plan.interface.netboot.program)
     if plan.loader is Loader.GRUB:
         return None if client.asker is Asker.HTTP else SIGNED_PROGRAMS.get(client.architecture, program)
     return program
 
 
-def _chosen(architecture: int, wanted: str) -> str | None:
-    """The program for an architecture: the one that the hardware document names, where that runs on it."""
-    own = PROGRAMS.get(architecture)
+def _chosen(own: str | None, wanted: str) -> str | None:
+    """The one of two programs that the hardware document names, where that runs where our `own` does."""
     return wanted if wanted and (own is None or _FAMILY[wanted] == _FAMILY[own]) else own
 
 

@@ -269,7 +269,7 @@ def test_a_machine_that_boots_by_https_alone_gets_https_urls() -> None:
 
 
 @pytest.mark.parametrize(
-    ("architecture", "program"), [(0, "undionly.kpxe"), (7, "snponly.efi"), (11, "ipxe-arm64.efi")]
+    ("architecture", "program"), [(0, "undionly.kpxe"), (7, "ipxe.efi"), (9, "ipxe.efi"), (11, "ipxe-arm64.efi")]
 )
 @pytest.mark.parametrize("features", [b"", b"\x13\1\1", b"\x14"])
 def test_ipxe_without_https_gets_ours_where_the_machine_boots_by_https_alone(
@@ -280,6 +280,15 @@ def test_ipxe_without_https_gets_ours_where_the_machine_boots_by_https_alone(
     plain = answer(of_rom, identify(of_rom), OSIE, WITH_HTTPS)
     assert isinstance(plain, Packet)
     assert plain.options[67].startswith(b"http://172.30.0.1:8080/")
+
+
+def test_the_hardware_document_says_which_of_ours_ipxe_without_https_gets() -> None:
+    of_rom = packet({53: DISCOVER, 60: b"PXEClient", 77: b"iPXE", 93: b"\0\7"})
+    netboot = replace(ENROLLED.interface.netboot, program="snponly.efi")
+    plan = replace(ENROLLED, interface=replace(ENROLLED.interface, netboot=netboot))
+    reply = answer(of_rom, identify(of_rom), plan, WITH_HTTPS)
+    assert isinstance(reply, Packet)
+    assert reply.file == "snponly.efi"
 
 
 @pytest.mark.parametrize("architecture", [1, 2, 8, 10, 15, 18, 65_535])

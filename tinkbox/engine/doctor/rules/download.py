@@ -8,7 +8,7 @@ from tinkbox.engine.doctor.case import Case, Finding, line, moment, number, of, 
 from tinkbox.engine.doctor.rules.boot_step import PASSED, RUNS, TAKEN, booted_since
 from tinkbox.engine.timeline.sighting_rules import ended_at
 from tinkbox.engine.timeline.stalls import MOVED, PATIENCE, stalled
-from tinkbox.model.boot import FORGEABLE, DownloadTrouble, Stage, Step
+from tinkbox.model.boot import FORGEABLE, Asker, DownloadTrouble, Stage, Step
 from tinkbox.model.diagnosis import Gravity
 from tinkbox.model.sightings import Sighting
 
@@ -34,6 +34,10 @@ _CUT_OFF: Final = (
 _HUNG_UP: Final = (
     "The machine ended the connection itself, or was reset: its screen shows the boot loader's error. Look whether it has 2 GB of memory, and at its "
     "power. A firewall on the way that ends connections looks the same. Then boot it again."
+)
+_CARDS_DRIVER: Final = (
+    "Its card has an iPXE of its own, whose driver goes on under snponly.efi and may crash there: let it boot ipxe.efi, which has drivers of "
+    "its own (`netboot.ipxe.binary` in its hardware document). "
 )
 _SLOW: Final = (
     "Look at the speed and duplex of its switch port (10 Mbit/s, or half duplex, is a wrong one), at the error counters there and of the "
@@ -72,6 +76,8 @@ def download_stopped(case: Case) -> Iterator[Finding]:
             f"The machine's download of the {_WHAT[step]} {'stands still' if is_still else 'broke off'} after {stops}."
         )
     remedy = _SAME_BYTE if always else _HUNG_UP if what is DownloadTrouble.HUNG_UP else _CUT_OFF
+    if _runs_over_cards_ipxe(boot[: boot.index(seen)]):
+        remedy = _CARDS_DRIVER + remedy
     quiet = (case.now - flowed_at).total_seconds()
     yield Finding(
         gravity=Gravity.FAULT if _is_awaited(case) and _told_in(boot, seen) else Gravity.SUSPECT,
@@ -84,6 +90,15 @@ def download_stopped(case: Case) -> Iterator[Finding]:
         remedy=remedy,
         subject=text(seen, "name"),
     )
+
+
+def _runs_over_cards_ipxe(before: Sequence[Sighting]) -> bool:
+    """Whether the machine's own iPXE fetched snponly.efi, which leaves the driver of that in its place."""
+    loaders = of(before, Stage.LOADER)
+    if not loaders or text(loaders[-1], "name") != "snponly.efi":
+        return False
+    asked = of(before[: before.index(loaders[-1])], Stage.DISCOVER)
+    return any(text(each, "asker") == Asker.IPXE for each in asked)
 
 
 def _newest(case: Case) -> tuple[Sequence[Sighting], Sighting, Sequence[Sighting]] | None:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.unit.engine.boot_story import BEGIN, KNOWN, answered, asked, case, osie_boot, seen
+from tests.unit.engine.boot_story import BEGIN, KNOWN, answered, asked, case, fetched, osie_boot, seen
 from tinkbox.engine.doctor.case import Case, Duty, Fault, Finding, Stops, Work
 from tinkbox.engine.doctor.doctor import diagnose
 from tinkbox.engine.doctor.rules.download import TRIED_AGAIN_WITHIN, download_stopped
@@ -57,6 +57,22 @@ def test_download_that_stopped_is_told_with_how_far_it_came(what: DownloadTroubl
         "2026-11-21 03:01:30 nothing was heard of it for 26 s",
     )
     assert remedy in found.remedy
+
+
+@pytest.mark.parametrize(
+    ("asker", "loader", "told"),
+    [
+        (Asker.IPXE, "snponly.efi", True),
+        (Asker.IPXE, "ipxe.efi", False),
+        (Asker.PXE, "snponly.efi", False),
+    ],
+)
+def test_download_that_stopped_over_the_driver_of_the_cards_own_ipxe_names_the_other_loader(
+    asker: Asker, loader: str, told: bool
+) -> None:
+    story = [asked(0, asker), *answered(1), fetched(2, loader), asked(3, Asker.IPXE), *answered(4), SCRIPT[-1]]
+    (found,) = download_stopped(case(*story, stopped(64), after=LATER))
+    assert ("let it boot ipxe.efi" in found.remedy) is told
 
 
 def test_download_that_always_stops_at_the_same_place_is_no_chance() -> None:

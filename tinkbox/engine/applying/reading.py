@@ -3,6 +3,7 @@
 Every problem says its file and line.
 """
 
+import re
 from base64 import b64decode
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -50,7 +51,7 @@ from tinkbox.model.hardware import Hardware, called, namespace_of
 from tinkbox.model.labels import NO_LABELS, Labels
 from tinkbox.model.rollout import labels_given
 from tinkbox.model.secret import LEAST_VALUE, SecretDocument, SecretEntry, check_secret_name, check_value
-from tinkbox.model.text import counted, quoted
+from tinkbox.model.text import counted, quoted, spelled
 from tinkbox.yaml_nodes import path
 
 MOST_NOTES: Final = 5_000  # of all files
@@ -95,6 +96,8 @@ _SECRET: Final = "Secret"  # noqa: S105  a kind of documents
 # What SOPS leaves in the place of a value (https://getsops.io).
 _SOPS: Final = "ENC["
 _NOT_DECRYPTED: Final = "it is encrypted by SOPS: decrypt it first, as in `sops -d FILE | tinkbox apply -f -`"
+# Of a ConfigMap (`IsConfigMapKey` of Kubernetes).
+_CONFIG_KEY: Final = re.compile(r"(?!\.\.|\.\Z)[-._a-zA-Z0-9]{1,253}")
 _LAST: Final = datetime.max.replace(tzinfo=UTC)
 TemplateKey = tuple[str, str]  # namespace and name
 FlowKey = tuple[str, str]  # namespace and name
@@ -497,7 +500,7 @@ def _take(each: Object, file: SourceFile, found: _Found) -> None:
 def _places_in(each: Object) -> Collection[str]:
     """The fields whose lines are told after the document was read."""
     match each.kind:
-        case "Task" | "Secret":  # any of them may be wrong
+        case "Task" | "Secret" | "ConfigMap":  # any of them may be wrong
             return each.lines
         case "Workflow v1alpha2":
             return _PLACES | each.filled_fields
@@ -550,6 +553,8 @@ def _take_template(each: Object, file: SourceFile, found: _Found) -> None:
 
 
 def _take_kept(each: Object, file: SourceFile, found: _Found) -> None:
+    if each.kind == "ConfigMap" and (problems := [*_config_map_problems(each.content)]):
+        raise Invalid("", problems)
     labels = each.declared_labels
     document = KeptDocument(
         kind=KEPT[each.kind],
@@ -558,6 +563,24 @@ def _take_kept(each: Object, file: SourceFile, found: _Found) -> None:
         manifest=kept_manifest(each.content, labels or NO_LABELS),
     )
     found.kept.append(DeclaredKept(source=each, file=file.name, labels=labels, document=document))
+
+
+def _config_map_problems(content: Mapping[str, Any]) -> Iterator[Problem]:
+    """What the API server of Kubernetes refuses of a ConfigMap, as far as its shape allows it (`ValidateConfigMap`)."""
+    plain, binary = content.get("data") or {}, content.get("binaryData") or {}
+    for where, values in (("data", plain), ("binaryData", binary)):
+        for key in values:
+            if not _CONFIG_KEY.fullmatch(key):
+                text = f"{spelled(key)} is no key: up to 253 letters, digits, dots, dashes and underscores, and not two dots at its beginning"
+                yield Problem(key=path(where, key), text=text)
+    for key, value in binary.items():
+        if key in plain:
+            yield Problem(key=path("binaryData", key), text="this key is in data too: leave it out of one of them")
+        try:
+            b64decode("".join((value or "").split()), validate=True)
+        except ValueError:
+            text = "the value is no base64: write it below data as it is, or encode it (`base64 -w0 FILE`)"
+            yield Problem(key=path("binaryData", key), text=text)
 
 
 def _take_secret(each: Object, file: SourceFile, found: _Found) -> None:

@@ -32,6 +32,7 @@ from tinkbox.model.documents.kubernetes import (
     OWN_ANNOTATIONS,
     READ_AS,
     SHAPES,
+    TEXT_ALONE,
     UNHEEDED,
     VERSION,
     WITHOUT_ANNOTATIONS,
@@ -83,6 +84,7 @@ CLAIM: Final = "{claim} is claimed by {other} too: leave it to one of them"
 PART: Final = 64 * 1024  # letters of documents that are read at a time
 MAX_NESTED: Final = 8  # lists of documents within each other
 _LIST: Final = "List"  # how the kinds of lists end
+_TEXT: Final = "tag:yaml.org,2002:str"
 _TELLING: Final = ("kind", "id")  # one of them every document has
 _MARK: Final = "---"  # it begins a document wherever a line begins with it
 _DIRECTIVE: Final = "%"  # it stands before the mark of its document
@@ -763,7 +765,22 @@ def _each_of(node: Node, plain: Any, seen: set[int], depth: int) -> Iterator[tup
     seen.add(id(node))
     inside = plain["items"] if isinstance(plain, dict) else plain
     for item, its_plain in zip(items, repeat(None) if inside is None else inside, strict=False):
-        yield from _each_of(item, its_plain, seen, depth + 1)
+        yield from _each_of(_of_list(item, node), its_plain, seen, depth + 1)
+
+
+def _of_list(item: Node, listed: Node) -> Node:
+    """An item of a list, which says what it is where the item does not: so does the answer of Kubernetes' API (`UnstructuredList`)."""
+    head, entries = _head(listed), _entries(item)
+    kind = head.get("kind", "").removesuffix(_LIST)
+    says_nothing = (
+        isinstance(item, MappingNode) and "metadata" in entries and not {"kind", "apiVersion", "id"} & set(entries)
+    )
+    if not kind or not says_nothing or "apiVersion" not in head:
+        return item
+    told = {"apiVersion": head["apiVersion"], "kind": kind}
+    marks = item.start_mark, item.end_mark
+    named = [(ScalarNode(_TEXT, name, *marks), ScalarNode(_TEXT, value, *marks)) for name, value in told.items()]
+    return MappingNode(item.tag, [*named, *item.value], *marks, flow_style=item.flow_style)
 
 
 def _items(node: Node) -> list[Node] | None:
@@ -953,7 +970,18 @@ class _ObjectReader(NodeReader):
             case int():
                 return self.number(node, key, "", MAX_NUMBER)
             case _:
+                if shape == TEXT_ALONE and self._is_no_text(node):
+                    # It may be a secret, so it is not told.
+                    self.refuse(
+                        node, key, "expected text, and without quotes this is a number, true or false: put it in quotes"
+                    )
                 return self.scalar(node, key)
+
+    def _is_no_text(self, node: Node) -> bool:
+        if not isinstance(node, ScalarNode) or node.tag.endswith(":binary"):
+            return False
+        is_plain = node.style is None and node.value in _TRUTH | _FALSEHOOD
+        return is_plain or not isinstance(NodeReader().plain(node, ""), str | None)
 
     def _refuse_no_texts(self, node: Node, annotations: Any) -> None:
         """Refuse annotations that are no texts, as labels are, and as the API server of Kubernetes does."""

@@ -1,6 +1,6 @@
 """Tinkerbell's Kubernetes documents: every field, and what tinkbox cannot do with it.
 
-A shape is an example of a document with Go's zero values: "" is text, 0 a whole number, False a flag, None anything,
+A shape is an example of a document with Go's zero values: "" is text, TEXT_ALONE a text that is one in YAML too, 0 a whole number, False a flag, None anything,
 `[inner]` a list, `{"*": inner}` keys of any name, `("a", "b")` keys of these names with anything.  Keys have the order of
 Go's fields, in which templates print structs.
 """
@@ -97,6 +97,8 @@ LAST_APPLIED_ANNOTATION = "kubectl.kubernetes.io/last-applied-configuration"
 # The kinds of documents that are stored without annotations, in a person's words.
 WITHOUT_ANNOTATIONS: Mapping[str, str] = {"Template": "a Template", "Workflow": f"a Workflow of {VERSION}"}
 _HEAD = {"apiVersion": "", "kind": "", "metadata": OBJECT_META}
+# Where 8080 and yes are refused without quotes, as the API server of Kubernetes does.
+TEXT_ALONE: Final = "text"
 HARDWARE: Mapping[str, Any] = {
     **_HEAD,
     "spec": {
@@ -270,8 +272,19 @@ WORKFLOW_2: Mapping[str, Any] = {
 }
 _KEPT_WHOLE: Mapping[str, Any] = {**_HEAD, "spec": None, "status": None}
 # https://kubernetes.io/docs/reference/kubernetes-api/config-and-storage-resources/
-SECRET: Mapping[str, Any] = {**_HEAD, "data": {"*": ""}, "immutable": False, "stringData": {"*": ""}, "type": ""}
-CONFIG_MAP: Mapping[str, Any] = {**_HEAD, "binaryData": {"*": ""}, "data": {"*": ""}, "immutable": False}
+SECRET: Mapping[str, Any] = {
+    **_HEAD,
+    "data": {"*": TEXT_ALONE},
+    "immutable": False,
+    "stringData": {"*": TEXT_ALONE},
+    "type": "",
+}
+CONFIG_MAP: Mapping[str, Any] = {
+    **_HEAD,
+    "binaryData": {"*": TEXT_ALONE},
+    "data": {"*": TEXT_ALONE},
+    "immutable": False,
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

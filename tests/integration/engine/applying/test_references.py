@@ -96,6 +96,40 @@ async def values(box: Appliance) -> dict[str, bytes]:
     return {each.name: key.open(each.name, each.content) for each in sealed}
 
 
+@pytest.mark.parametrize(
+    ("slip", "place", "told"),
+    [
+        ("data: {port: 8080}", "data.port", "put it in quotes"),
+        ("data: {debug: on}", "data.debug", "put it in quotes"),
+        ("data: {a b: c}", "data.a b", "is no key"),
+        ('binaryData: {x: "!!"}', "binaryData.x", "no base64"),
+        ("data: {x: y1}\nbinaryData: {x: aGFsbG8=}", "binaryData.x", "in data too"),
+    ],
+)
+async def test_what_kubernetes_refuses_of_a_config_map_is_refused_with_the_key(
+    box: Appliance, slip: str, place: str, told: str
+) -> None:
+    text = f"apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: site}}\n{slip}\n"
+    with pytest.raises(Invalid) as refused:
+        await box.applying.apply(files(text), Wish(), "ann")
+    (problem,) = refused.value.problems
+    assert (problem.key.partition(", ")[2], told in problem.text) == (place, True)
+
+
+BARE = """\
+apiVersion: v1
+kind: {kind}List
+metadata: {{resourceVersion: "1"}}
+items: [{{metadata: {{name: lab}}, data: {{password: Y29ycmVjdC1ob3JzZQ==}}}}]
+"""
+
+
+@pytest.mark.parametrize(("kind", "made"), [("Secret", "secret/lab.password"), ("ConfigMap", "configmap/lab")])
+async def test_items_of_a_list_of_one_kind_need_not_say_their_kind(box: Appliance, kind: str, made: str) -> None:
+    applied = await box.applying.apply(files(BARE.format(kind=kind)), Wish(), "ann")
+    assert outcomes(applied) == {made: "created"}
+
+
 async def test_each_entry_of_a_secret_document_is_a_secret(box: Appliance) -> None:
     applied = await box.applying.apply(files(SECRET), Wish(), "ann")
     assert outcomes(applied) == {"secret/lab.password": "created", "secret/lab.user": "created"}
@@ -134,6 +168,7 @@ async def test_a_secret_document_is_refused_without_the_right_to_secrets(box: Ap
         ("stringData: {password: short}", "2.yaml:4, stringData.password", "fewer than 6 bytes"),
         ("stringData: {pass word: long-enough}", "2.yaml:4, stringData.pass word", "is no name of a secret"),
         ("stringData: {password: 'ENC[AES256_GCM,data:top-secret]'}", "2.yaml:4, stringData.password", "sops -d FILE"),
+        ("stringData: {password: 12345678}", "2.yaml:4, stringData.password", "put it in quotes"),
         ("type: Opaque", "2.yaml:1, data", "neither data nor stringData"),
     ],
 )

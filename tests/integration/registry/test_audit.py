@@ -9,7 +9,7 @@ import pytest
 from aiohttp import web
 
 from tests.integration.engine.appliance import Appliance, appliance
-from tests.integration.registry.serving import Registry, serving
+from tests.integration.registry.serving import LOOKER, Registry, serving
 from tinkbox.door.requests.auditing import keep_audit, refused_attempts
 
 
@@ -80,3 +80,11 @@ async def test_who_may_not_push_is_told_as_refused(audited: Audited) -> None:
         ("refused", 401, "hello/v1"),
         ("refused", 403, "hello/v1"),
     }
+
+
+async def test_who_is_known_and_may_not_push_is_told_by_name(audited: Audited) -> None:
+    for method, path in (("PUT", "/v2/hello/manifests/v1"), ("GET", "/v2/"), ("GET", "/v2/token")):
+        async with audited.registry.http.request(method, path, headers=LOOKER) as answer:
+            assert answer.status == 403
+    refused = await audited.lines()
+    assert {(each["who"], each["how"], each["status"]) for each in refused} == {("somebody", "token", 403)}

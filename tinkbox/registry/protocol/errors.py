@@ -36,6 +36,7 @@ from tinkbox.model.errors import (
 from tinkbox.registry.manifests.manifests import MAX_MANIFEST
 from tinkbox.registry.manifests.repositories import is_repository
 from tinkbox.registry.mirrors.upstream_client import UpstreamFailed
+from tinkbox.registry.protocol.pushers import require_push
 from tinkbox.wire import refusal_statuses
 
 ANONYMOUS = "anonymous"
@@ -148,12 +149,15 @@ def credential(request: web.Request) -> str:
 
 
 def operator_only(request: web.Request, bearer: Callable[[str], Caller | None], refused: RefusedTokens) -> Caller:
-    """Whose token it carries; raises Denied where `bearer` knows nobody.  `refused` counts tokens that are not valid."""
+    """Whose token it carries, who may push; raises Forbidden of one who may not, and Denied where `bearer` knows nobody.
+
+    `refused` counts tokens that are not valid.
+    """
     given = credential(request)
     known = bearer(given)
     if known is not None:
         note_token(request, known.token)
-        return known
+        return require_push(known)
     if given in ("", ANONYMOUS):
         raise Denied(PUSHING)
     refused.note(holder_of(request), "registry")

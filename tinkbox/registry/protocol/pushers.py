@@ -18,7 +18,7 @@ class People(Protocol):
 
 
 class Pushers:
-    """Tells by a token who asks; each answer raises Forbidden for somebody who may not push."""
+    """Tells by a token who asks, whatever they may."""
 
     def __init__(self, people: People, tokens: PushTokens) -> None:
         self._people = people
@@ -26,24 +26,24 @@ class Pushers:
 
     def by_own_token(self, token: str) -> Caller | None:
         """Whose own token this is."""
-        return _pushing(self._people.bearer(token))
+        return self._people.bearer(token)
 
     def by_any_token(self, token: str) -> Caller | None:
         """Whose own token this is, or whose push token, as long as their own counts."""
         token_id = self._tokens.owner(token)
-        return self.by_own_token(token) if token_id is None else _pushing(self._people.with_id(token_id))
+        return self.by_own_token(token) if token_id is None else self._people.with_id(token_id)
 
     def push_token(self, person: Caller) -> str:
         """A push token for that person."""
         return self._tokens.issue(person.token)
 
 
-def _pushing(person: Caller | None) -> Caller | None:
-    if person is not None:
-        person.require(Right.PUSH)
-        if person.scope is not None:
-            raise Forbidden(
-                f"{person.name} has the scope {person.scope}, and images are of all machines: "
-                f"`tinkbox token create NAME --right {Right.PUSH}` makes a token without a scope"
-            )
+def require_push(person: Caller) -> Caller:
+    """The same person; raises Forbidden for somebody who may not push."""
+    person.require(Right.PUSH)
+    if person.scope is not None:
+        raise Forbidden(
+            f"{person.name} has the scope {person.scope}, and images are of all machines: "
+            f"`tinkbox token create NAME --right {Right.PUSH}` makes a token without a scope"
+        )
     return person

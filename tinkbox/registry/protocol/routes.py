@@ -6,7 +6,7 @@ blob that a manifest of any of them needs is not deleted.  A manifest is served 
 
 import re
 from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, suppress
 from functools import partial
 from urllib.parse import urlencode
 
@@ -38,7 +38,7 @@ from tinkbox.registry.protocol.errors import (
     unsupported,
 )
 from tinkbox.registry.protocol.push_tokens import LIFETIME
-from tinkbox.registry.protocol.pushers import Pushers
+from tinkbox.registry.protocol.pushers import Pushers, require_push
 from tinkbox.registry.storage import ImageStore
 
 MAX_PAGE = 1000
@@ -116,13 +116,14 @@ class _RegistryDoor:
 
     async def ping(self, request: web.Request) -> web.Response:
         """Where others could read a token, clients are not asked for one: after a 200 they send none, and pulling needs none."""
-        given = credential(request)
+        given, person = credential(request), self._identified(request)
         if self._is_exposed(request) and not given:
             return web.json_response({})
         if given != ANONYMOUS:
             self._refuse_plain(request)
-        if given != ANONYMOUS and self._pushers.by_any_token(given) is None:
-            raise Denied("fetch a token first: anybody gets one to pull with")
+            if person is None:
+                raise Denied("fetch a token first: anybody gets one to pull with")
+            require_push(person)
         return web.json_response({})
 
     async def token(self, request: web.Request) -> web.Response:
@@ -132,6 +133,7 @@ class _RegistryDoor:
         """
         given = ANONYMOUS
         if "Authorization" in request.headers:
+            self._identified(request)
             self._refuse_plain(request)
             person = operator_only(request, self._pushers.by_own_token, self._refused)
             given = self._pushers.push_token(person)
@@ -171,10 +173,10 @@ class _RegistryDoor:
 
     def _may_push(self, request: web.Request) -> bool:
         """Whether it asks what is here before a push, as far as can be seen."""
-        try:
-            return request.method == "HEAD" and self._pushers.by_any_token(credential(request)) is not None
-        except Forbidden:  # who may only look
-            return False
+        person = self._pushers.by_any_token(credential(request)) if request.method == "HEAD" else None
+        with suppress(Forbidden):  # who may only look
+            return person is not None and bool(require_push(person))
+        return False
 
     async def push(self, request: web.Request) -> web.Response:
         person = self._pusher(request)
@@ -280,10 +282,18 @@ class _RegistryDoor:
         """Who pushes.  Who has a token already is not asked for another: `ctr` of containerd 1.6 would wait for ever."""
         if credential(request) == ANONYMOUS:
             raise Forbidden(f"the token is one to pull with, {PUSHING}")
+        self._identified(request)
         self._refuse_plain(request)
         if self._is_exposed(request):  # nor is a token asked for that all could read
             raise Forbidden(f"pushes are taken encrypted alone: {self._encrypted_way(request)}")
         return operator_only(request, self._pushers.by_any_token, self._refused)
+
+    def _identified(self, request: web.Request) -> Caller | None:
+        """Who asks, None: nobody who is known; a refusal that follows tells it to the audit."""
+        person = self._pushers.by_any_token(credential(request))
+        if person is not None:
+            known_as(request, person.name, person.means)
+        return person
 
     def _refuse_plain(self, request: web.Request) -> None:
         """Raises Forbidden for a token that everybody on the wire could read; one of this host crosses no wire."""
@@ -308,7 +318,6 @@ class _RegistryDoor:
         self, request: web.Request, person: Caller, named: str, *, frees_room: bool = False
     ) -> AbstractAsyncContextManager[Record]:
         """Do what is within between two lines of the audit (`door.requests.auditing.recorded`)."""
-        known_as(request, person.name, person.means)
         return recorded(request, person.name, person.means, route_of(request), named, frees_room=frees_room)
 
     async def _has(self, digest: str) -> bool:

@@ -17,8 +17,25 @@ PREFIX: Final = "tbx_"
 NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,63}")
 # Also one that was cut off when it was pasted: the rest of it is soon guessed.
 _LIKE_ONE: Final = re.compile(rf"{PREFIX}[0-9a-f]{{8,}}", re.IGNORECASE)
-# Who else stands in the records: the operator, the appliance, the host's administrator, and how people showed who they are.
-RESERVED: Final = frozenset({OPERATOR, "tinkbox", "root", "others", "ticket", *Means})
+# Who else stands in the records: the operator, the appliance and its parts, the host's administrator, how people showed who they
+# are, and words for no one.
+RESERVED: Final = frozenset(
+    {
+        OPERATOR,
+        "tinkbox",
+        "appliance",
+        "system",
+        "worker",
+        "root",
+        "others",
+        "ticket",
+        "anonymous",
+        "nobody",
+        "none",
+        "null",
+        *Means,
+    }
+)
 NEVER: Final = "never"
 DEFAULT_DAYS: Final = 90
 MAX_DAYS: Final = 3650

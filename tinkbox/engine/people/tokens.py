@@ -138,8 +138,8 @@ class Tokens:
     ) -> tuple[str, Token]:
         """Make a token; returns its text, which is nowhere else, and what is kept of it.
 
-        `until` None: it never expires.  An expired one of this name makes room for it.  Those that an ISSUER vouched for may
-        have one name, so that a person may log in on several hosts.  Raises Invalid for a wrong name, Forbidden where `by`
+        `until` None: it never expires.  An expired one of this name makes room for it.  Names that differ in case only are one
+        name.  Those that an ISSUER vouched for may have one name, so that a person may log in on several hosts.  Raises Invalid for a wrong name, Forbidden where `by`
         would give more than they have, Conflict where the name is taken, Full where there are too many.
         """
         parse_name(name)
@@ -149,7 +149,7 @@ class Tokens:
             id=self._new_id(), hash=hash_of(text), name=name, rights=rights, means=means, scope=scope, until=until,
             created_at=self._clock(), by=by.name,
         )  # fmt: skip
-        await self._keep(token)
+        await self._keep(token, str.casefold)
         return text, token
 
     def now(self) -> datetime:
@@ -171,7 +171,7 @@ class Tokens:
             created_at=self._clock(), by=by,
         )  # fmt: skip
         try:
-            await self._keep(token)
+            await self._keep(token, str)
         except Conflict:
             return False
         return True
@@ -222,15 +222,16 @@ class Tokens:
             if self._unsaved.get(token_id) == at:
                 del self._unsaved[token_id]
 
-    async def _keep(self, token: Token) -> None:
+    async def _keep(self, token: Token, told_apart: Callable[[str], str]) -> None:
+        """Keep it, with a name that no other one has, as they are `told_apart`; an earlier release told them apart by case too."""
         async with self._turn:
             now = self._clock()
-            namesakes = [each for each in self.all() if each.name == token.name]
+            namesakes = [each for each in self.all() if told_apart(each.name) == told_apart(token.name)]
             live = [each for each in namesakes if not each.is_over(now)]
-            logins = all(each.means is Means.ISSUER for each in (token, *live))
+            logins = all(each.means is Means.ISSUER and each.name == token.name for each in (token, *live))
             if live and not logins:
                 raise Conflict(
-                    f"there is a token {quoted(token.name)} already: `tinkbox token revoke {token.name}` ends it, or choose "
+                    f"there is a token {quoted(live[0].name)} already: `tinkbox token revoke {live[0].name}` ends it, or choose "
                     "another name"
                 )
             going = [each for each in namesakes if each.is_over(now)]

@@ -160,6 +160,21 @@ async def test_a_name_is_taken_until_its_token_expires(box: Box) -> None:
     assert tokens.bearer(made) is not None
 
 
+async def test_names_that_differ_in_case_only_are_one_name_and_those_of_before_keep_working(box: Box) -> None:
+    assert await (await box.tokens()).take_in("Anna", LOOK, "a-token-of-before", "operator.people")
+    assert await (await box.tokens()).take_in("ANNA", LOOK, "another-token-of-before", "operator.people")
+    tokens = await box.tokens()
+    for means in (Means.TOKEN, Means.ISSUER):
+        with pytest.raises(Conflict, match="there is a token 'ANNA' already"):
+            await tokens.issue("anna", LOOK, until=None, by=OPERATOR, means=means)
+    assert [each.name for each in await tokens.revoke("ANNA")] == ["ANNA"]
+    assert tokens.bearer("a-token-of-before") is not None
+    await tokens.revoke("Anna")
+    await tokens.issue("Bert", LOOK, until=None, by=OPERATOR, means=Means.ISSUER)
+    with pytest.raises(Conflict, match="there is a token 'Bert' already"):
+        await tokens.issue("bert", LOOK, until=None, by=OPERATOR, means=Means.ISSUER)
+
+
 async def test_nobody_gives_a_right_that_they_lack(box: Box) -> None:
     tokens = await box.tokens()
     anna = Caller(name="anna", rights=ADMIN)

@@ -293,6 +293,21 @@ async def test_change_that_is_not_made_tells_why(door: Door) -> None:
     assert "not found" in done["why"]
 
 
+async def test_client_that_goes_away_before_its_request_is_whole_is_no_fault_of_the_appliance(
+    door: Door, tmp_path: Path
+) -> None:
+    _, writer = await asyncio.open_unix_connection(tmp_path / "operator.sock")
+    writer.write(b"POST /v1/hardware HTTP/1.1\r\nHost: tinkbox\r\nContent-Length: 1000\r\n\r\n{")
+    await writer.drain()
+    async with asyncio.timeout(60):
+        while not await lines(door):
+            await door.box.audit.changed(0.05)
+        writer.close()
+        while len(found := await lines(door)) < 2:
+            await door.box.audit.changed(0.05)
+    assert (found[-1]["status"], found[-1]["why"]) == (400, "the client went away before its request was whole")
+
+
 async def test_what_cannot_be_recorded_is_not_done(door: Door, monkeypatch: pytest.MonkeyPatch) -> None:
     full = Unavailable("cannot write: No space left on device")
     written = Store.write

@@ -20,6 +20,12 @@ _WELL: Final = 200
 # Parts of paths that let their bearer in.
 _SECRET: Final = ("token", "ticket", "rest")
 _FAILED: Final = 500
+# What `door.problems` answers, though nobody reads it; the words are by whether the body was whole.
+_GONE: Final = 400
+_GONE_BEFORE: Final = {
+    False: "the client went away before its request was whole",
+    True: "the client went away before it had the whole answer",
+}
 
 
 @dataclass(slots=True, kw_only=True)
@@ -77,6 +83,9 @@ async def recorded(
         raise
     except web.HTTPException as error:
         record.status = error.status
+        raise
+    except ConnectionError:
+        record.status, record.why = _GONE, _GONE_BEFORE[request.content.is_eof()]
         raise
     except Exception as error:
         record.status, record.why = _FAILED, type(error).__name__

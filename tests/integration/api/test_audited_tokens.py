@@ -78,8 +78,22 @@ async def test_line_of_a_token_tells_its_rights_its_scope_and_its_end(door: Door
 
 @pytest.mark.parametrize(
     "name",
-    ["root", "Root", "tinkbox", "operator", "socket", "ticket", "others"]
-    + ["system", "appliance", "Worker", "null", "none", "nobody", "anonymous"],
+    [
+        "root",
+        "Root",
+        "tinkbox",
+        "operator",
+        "socket",
+        "ticket",
+        "others",
+        "system",
+        "appliance",
+        "Worker",
+        "null",
+        "none",
+        "nobody",
+        "anonymous",
+    ],
 )
 async def test_token_has_no_name_of_somebody_else_in_the_records(door: Door, name: str) -> None:
     status, problem = await door.ask("POST", "/v1/tokens", {"name": name, "rights": ["look"]})

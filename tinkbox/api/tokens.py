@@ -8,11 +8,11 @@ from typing import Final, Protocol
 
 from tinkbox.model.access import Right
 from tinkbox.model.errors import Unavailable
+from tinkbox.model.tokens import TAKEN_OVER
 from tinkbox.private_files import kept_secret, stored_secret
 
 OPERATORS: Final = "operator.token"
 PEOPLE: Final = "people"
-_CONFIGURED: Final = "operator.people"
 _WAY: Final = "take it out of tinkbox.yaml. `tinkbox token` makes, lists and revokes tokens while tinkbox runs"
 
 
@@ -42,14 +42,14 @@ def told_before(data: Path, named: Mapping[str, frozenset[Right]]) -> list[str]:
     if not named:
         return []
     there = sorted(path.stem for path in (data / PEOPLE).glob("*.token"))
-    said = [f"warning: {_CONFIGURED} does nothing any more: {_WAY}"]
+    said = [f"warning: {TAKEN_OVER} does nothing any more: {_WAY}"]
     if kept := [name for name in there if name in named]:
         said.append(
             f"the next start takes over the tokens of {', '.join(kept)}, which go on working, and deletes their files in "
             f"{data / PEOPLE}: if a script reads one, type `cp -a {shlex.quote(str(data / PEOPLE))} FOLDER` before"
         )
     if gone := [name for name in there if name not in named]:
-        said.append(f"the next start deletes the tokens of {', '.join(gone)}, whom {_CONFIGURED} does not name")
+        said.append(f"the next start deletes the tokens of {', '.join(gone)}, whom {TAKEN_OVER} does not name")
     return said
 
 
@@ -71,7 +71,7 @@ async def take_in_files(data: Path, named: Mapping[str, frozenset[Right]], kept:
         if not token:
             continue
         _refuse_operators(data, name, token, own)
-        if await kept.take_in(name, rights | ({Right.PUSH} if Right.OPERATE in rights else set()), token, _CONFIGURED):
+        if await kept.take_in(name, rights | ({Right.PUSH} if Right.OPERATE in rights else set()), token, TAKEN_OVER):
             _delete(path)
             taken.append(name)
         else:
@@ -94,12 +94,12 @@ def retired_people(named: Mapping[str, frozenset[Right]], is_known: Callable[[st
     """What there is to say of `operator.people` in the configuration, where `is_known` tells which names tokens have."""
     if not named:
         return []
-    said = [f"warning: {_CONFIGURED} does nothing any more: {_WAY}"]
+    said = [f"warning: {TAKEN_OVER} does nothing any more: {_WAY}"]
     for name, rights in named.items():
         if not is_known(name):
             words = " ".join(f"--right {each}" for each in Right if each in rights)
             said.append(
-                f"warning: {name} of {_CONFIGURED} has no token: `tinkbox token create {name} {words} --expires never`"
+                f"warning: {name} of {TAKEN_OVER} has no token: `tinkbox token create {name} {words} --expires never`"
             )
     return said
 

@@ -208,6 +208,10 @@ def missing_lines(first: int, last: int) -> str:
     return f"line {first} is missing" if first == last else f"lines {first} to {last} are missing"
 
 
+def put_in_before(number: int) -> str:
+    return f"line {number} was put in before the first one by another program"
+
+
 def line_digest(text: str) -> str:
     return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
 
@@ -274,6 +278,7 @@ class Chain:
         self._cuts: list[tuple[int, str]] = []
         self._wrong = 0
         self._problem = ""
+        self._is_told = False
 
     def watch_for(self, number: int) -> None:
         """Remember the digest of the line of this number, for `verdict`; called before lines are added."""
@@ -281,12 +286,15 @@ class Chain:
 
     def add(self, line: Line) -> None:
         """The next line.  After the first one that is wrong, none is examined."""
-        if self._problem or line.number <= self._after:
+        if self._problem or (self._after and line.number <= self._after):
             return None
+        if line.number < 1:
+            return self._refuse(line.number, put_in_before(line.number))
         self._lines += 1
         told = _fields(line.text)
         if line_digest(line.text) != line.digest or told is None or told.get("number") != line.number:
             return self._refuse(line.number, f"line {line.number} is not as it was written")
+        self._is_told = told.get("what") == EXAMINED
         if not self._first:
             self._first, self._first_previous = line.number, str(told.get("previous"))
         elif line.number != self._last + 1:
@@ -308,16 +316,24 @@ class Chain:
             return self._refuse(line.number, f"line {line.number} tells what the appliance found: {told.get('why')}")
         return None
 
+    def untold(self) -> str:
+        """What is wrong with the lines that were added, unless the one where it shows tells it; empty: nothing."""
+        self._examine_first()
+        return "" if self._is_told else self._problem
+
     def verdict(self, head: Head | None = None) -> Verdict:
         """What was found; `head` is the last line as it is known from elsewhere, None: it is known from nowhere."""
-        if not self._problem and self._first > self._after + 1:
-            self._examine_beginning()
+        self._examine_first()
         if not self._problem and head is not None and head.number:
             self._examine_end(head)
         return Verdict(
             lines=self._lines, first=self._first, last=self._last, wrong=self._wrong, problem=self._problem,
             digest=self._digest if self._lines else "",
         )  # fmt: skip
+
+    def _examine_first(self) -> None:
+        if not self._problem and self._first > self._after + 1:
+            self._examine_beginning()
 
     def _examine_beginning(self) -> None:
         before = self._first - 1

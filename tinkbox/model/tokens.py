@@ -37,6 +37,8 @@ RESERVED: Final = frozenset(
     }
 )
 NEVER: Final = "never"
+TAKEN_OVER: Final = "operator.people"
+"""Who made the tokens that an earlier release had: its setting."""
 DEFAULT_DAYS: Final = 90
 MAX_DAYS: Final = 3650
 MAX_TOKENS: Final = 1000

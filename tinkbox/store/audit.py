@@ -8,7 +8,22 @@ from functools import cache
 from importlib import resources
 from typing import Any, Final
 
-from tinkbox.model.audit import EXAMINED, NONE_BEFORE, Act, Head, Kind, Line, Listing, in_lines, line_of, missing_lines
+from tinkbox.model.audit import (
+    EXAMINED,
+    NONE_BEFORE,
+    Act,
+    Broken,
+    Head,
+    Kind,
+    Line,
+    Listing,
+    in_lines,
+    line_digest,
+    line_of,
+    missing_lines,
+    put_in_before,
+)
+from tinkbox.model.tokens import TAKEN_OVER
 
 NOTHING_KNOWN: Final = Head()
 
@@ -54,14 +69,58 @@ class AuditTable:
             return missing_lines(head.number + 1, known.number)
         return f"line {known.number} is missing or another one than was written"
 
-    def found_broken(self) -> Line | None:
-        """The newest line that tells that lines were not as they should be, None: there is none."""
+    def found_broken(self) -> Broken | None:
+        """What the newest line says that tells that lines were not as they should be, None: there is none."""
         row = self._sql.execute(
             "SELECT number, line, digest FROM audit WHERE who = 'tinkbox' AND object = 'audit' "
             "AND json_extract(line, '$.what') = ? ORDER BY number DESC LIMIT 1",
             (EXAMINED,),
         ).fetchone()
-        return _line(row) if row else None
+        if row is None:
+            return None
+        told = _line(row).document()
+        return Broken(
+            number=row["number"], at=datetime.fromisoformat(str(told["at"])), why=str(told.get("why", ""))
+        )  # fmt: skip
+
+    def tells(self, why: str) -> bool:
+        """Whether a line tells already that lines are not as they should be in this way."""
+        return bool(
+            self._sql.execute(
+                "SELECT 1 FROM audit WHERE who = 'tinkbox' AND object = 'audit' AND json_extract(line, '$.what') = ? "
+                "AND json_extract(line, '$.why') = ? LIMIT 1",
+                (EXAMINED, why),
+            ).fetchone()
+        )
+
+    def had_lines(self) -> bool:
+        """Whether there is what is made with a line alone: a secret, or a token that somebody made.  Lines count that another program deleted."""
+        found = self._sql.execute(
+            "SELECT EXISTS (SELECT 1 FROM secret) OR EXISTS (SELECT 1 FROM token WHERE made_by <> ?) "
+            "OR EXISTS (SELECT 1 FROM room WHERE kind = 'audit' AND number > 0) AS had",
+            (TAKEN_OVER,),
+        ).fetchone()
+        return bool(found["had"])
+
+    def put_in_before(self) -> str:
+        """What is wrong with the beginning: a line before the first one, or one in the place of one that was deleted for its age; empty: nothing."""
+        cut = self._cut_through()
+        row = self._sql.execute(
+            "SELECT number FROM audit WHERE number < 1 OR (number <= ? AND NOT EXISTS (SELECT 1 FROM audit WHERE number = ?)) "
+            "ORDER BY number LIMIT 1",
+            (cut.number, cut.number),
+        ).fetchone()
+        return put_in_before(row["number"]) if row else ""
+
+    def _cut_through(self) -> Head:
+        """The last line that is deleted for its age, as the newest line says that announces so and is as it was written."""
+        rows = self._sql.execute(
+            "SELECT number, line, digest FROM audit WHERE through > 0 ORDER BY through DESC, number DESC"
+        ).fetchall()
+        for row in rows:
+            if line_digest(row["line"]) == row["digest"] and (told := _line(row).document())["kind"] == Kind.CUT:
+                return Head(int(told["through"]), str(told.get("through_digest", "")))
+        return NOTHING_KNOWN
 
     def mend_triggers(self) -> list[str]:
         """Make the triggers anew that are missing or not ours; returns their names."""
@@ -138,11 +197,11 @@ class AuditTable:
         return [replace(_line(row), ends=bool(row["ends"])) for row in rows], total
 
     def old(self, before: datetime) -> Head | None:
-        """The last of the lines from the first on that are older, None: there is none."""
+        """The last of the lines from the first on that are older and not announced to be deleted yet, None: there is none."""
         rows = self._sql.execute(
-            "SELECT number, digest FROM audit WHERE number < ifnull((SELECT number FROM audit WHERE at >= ? "
-            "ORDER BY number LIMIT 1), (SELECT max(number) + 1 FROM audit)) ORDER BY number DESC LIMIT 1",
-            (before.isoformat(),),
+            "SELECT number, digest FROM audit WHERE number > ?1 AND number < ifnull((SELECT number FROM audit WHERE at >= ?2 "
+            "AND number > ?1 ORDER BY number LIMIT 1), (SELECT max(number) + 1 FROM audit)) ORDER BY number DESC LIMIT 1",
+            (self._cut_through().number, before.isoformat()),
         ).fetchall()
         return Head(rows[0]["number"], rows[0]["digest"]) if rows else None
 
@@ -154,11 +213,17 @@ class AuditTable:
         return datetime.fromisoformat(rows[0]["at"]) if rows else None
 
     def cut(self, most: int) -> int:
-        """Delete so many of the lines that a line says to be deleted; returns how many there were."""
+        """Delete so many of the lines that a line says to be deleted, the last of them at the end; returns how many there were.
+
+        None is where that last one is not the one that was announced: it is deleted already, and what is there is not of ours.
+        """
+        through = self._cut_through()
+        if not through.number or self.digest(through.number) != through.digest:
+            return 0
         found = self._sql.execute(
-            "DELETE FROM audit WHERE number IN (SELECT number FROM audit WHERE number <= "
-            "(SELECT ifnull(max(through), 0) FROM audit WHERE through IS NOT NULL) ORDER BY number LIMIT ?)",
-            (most,),
+            "DELETE FROM audit WHERE number IN "
+            "(SELECT number FROM audit WHERE number BETWEEN 1 AND ? ORDER BY number LIMIT ?)",
+            (through.number, most),
         )
         return found.rowcount
 

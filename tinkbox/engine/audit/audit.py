@@ -8,7 +8,7 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Callable, Sequence
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final, NoReturn
@@ -46,6 +46,8 @@ CUT_EVERY: Final = 3600.0
 # Old lines go a day's worth at a time, so that there are few lines about it, and so many in a transaction.
 CUT_AT_LEAST: Final = timedelta(days=1)
 AT_ONCE: Final = 1_000
+# Below every number that SQLite has room for: lines have numbers from 1 on, those that others put in any.
+_FROM_THE_FIRST: Final = -(2**63)
 PAUSE: Final = 0.05
 _log = logging.getLogger(__name__)
 
@@ -91,12 +93,13 @@ class Audit:
     async def load(self) -> list[str]:
         """Examine the head against the lines; returns what is wrong, which is a line of its own from then on.  Raises Unavailable."""
         mended = await self._store.write(lambda tables: tables.audit.mend_triggers())
-        problem = await self._wrong_head(self._head) if self._head is not None else ""
         told = list[str]()
-        if problem:
-            await self._write([_examined(problem)])
-            _log.error("the audit is not as it was: %s", problem, extra={"action": "audit.damaged"})
-            told.append(f"the audit is not as it was: {problem}. `tinkbox audit verify` says more")
+        for why, is_news in (
+            (await self._wrong_head(self._head) if self._head is not None else "", True),
+            (await self._store.read(lambda tables: tables.audit.put_in_before()), False),
+        ):
+            if why and await self._tell_broken(why, is_news=is_news):
+                told.append(f"the audit is not as it was: {why}. `tinkbox audit verify` says more")
         if mended:
             why = f"triggers that keep its lines from being changed were missing or others: {', '.join(mended)}"
             await self._write([Act(kind=Kind.OWN, who=APPLIANCE, what=PROTECTED, object="audit", why=why)])
@@ -104,13 +107,31 @@ class Audit:
             told.append(
                 f"another program changed the audit: {why}. They are made again; `tinkbox audit verify` examines the lines"
             )
-        found = await self._store.read_long(lambda tables: tables.audit.found_broken())
-        if found is not None:
-            line = found.document()
-            at = datetime.fromisoformat(str(line["at"]))
-            self.broken = Broken(number=found.number, at=at, why=str(line.get("why", "")))
+        if self.broken is None:
+            self.broken = await self._store.read_long(lambda tables: tables.audit.found_broken())
         await self._keep_head()
         return told
+
+    async def _tell_broken(self, why: str, *, is_news: bool) -> bool:
+        """Add a line that tells that lines are not as they should be; whether it is added.  Raises Unavailable.
+
+        What may have been found before is no news, and not told where a line tells it.
+        """
+        at = self._clock()
+
+        def use_case(tables: Tables) -> tuple[int, Head]:
+            is_told = not is_news and tables.audit.tells(why)
+            number = 0 if is_told else self._add(tables, _examined(why), at)
+            return number, tables.audit.head()
+
+        number, head = await self._store.write(use_case)
+        self._learn(head)
+        if not number:
+            return False
+        self.broken = Broken(number=number, at=at, why=why)
+        _log.error("the audit is not as it was: %s", why, extra={"action": "audit.damaged"})
+        self._wakeups.wake(AUDIT)
+        return True
 
     async def begin(self, act: Act, *, frees_room: bool = False) -> int:
         """Record that something is about to be done; returns the number for `end`.
@@ -230,29 +251,31 @@ class Audit:
         await self._store.write(lambda tables: tables.audit.deliver(place, number))
 
     async def verify(self, after: int = 0) -> Verdict:
-        """Examine all lines behind one, and the head; raises Unavailable."""
+        """Examine all lines behind one, and the head; what is wrong with lines is a line of its own from then on.  Raises Unavailable."""
         async with self._cutting:
-            return await self._examined(after)
+            verdict, found = await self._examined(after)
+        if found:
+            with suppress(Unavailable):  # it is told who asks all the same
+                await self._tell_broken(found, is_news=False)
+        return verdict
 
-    async def _examined(self, after: int) -> Verdict:
+    async def _examined(self, after: int) -> tuple[Verdict, str]:
+        """What was found, and of that what is wrong with lines and told by none of them, empty: nothing."""
         chain, head, wrong = Chain(after), None, ""
         if self._head is not None:
             head, wrong = await asyncio.to_thread(self._head.read)
         if head is not None:
             chain.watch_for(head.number)
-        number = after
+        number = after or _FROM_THE_FIRST
         while lines := await self._store.read_long(lambda tables: tables.audit.after(number, AT_ONCE)):  # noqa: B023
             number = lines[-1].number
             await asyncio.to_thread(_examine_all, chain, lines)
+        found = chain.untold()
         verdict = chain.verdict(head)
         if verdict.problem or self._head is None or (head is not None and not wrong):
-            return verdict
-        if wrong or verdict.last:
-            return replace(
-                verdict,
-                problem=wrong or f"{self._head.path} is missing: whether lines at the end are missing is not known",
-            )
-        return verdict
+            return verdict, found
+        missing = f"{self._head.path} is missing: whether lines at the end are missing is not known"
+        return replace(verdict, problem=wrong or missing), found
 
     async def _write(self, acts: Sequence[Act]) -> int:
         """Returns the number of the first line."""
@@ -333,7 +356,12 @@ class Audit:
             lambda tables: (tables.audit.head(), tables.audit.digest(head.number) if head is not None else "")
         )
         if head is None:
-            return f"{file.path} is missing" if last.number else ""
+            if last.number:
+                return f"{file.path} is missing"
+            had_one = await asyncio.to_thread(file.has_key) or await self._store.read(
+                lambda tables: tables.audit.had_lines()
+            )
+            return f"{file.path} and all lines are missing, and there have been some" if had_one else ""
         # What follows does not take the numbers of lines that are missing.
         self._learn(head)
         if head.number > last.number:

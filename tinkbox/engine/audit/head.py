@@ -20,15 +20,19 @@ KEY: Final = "audit.key"
 
 
 class HeadFile:
-    """The file in a data folder; it blocks."""
+    """The file in a data folder; it blocks.  The key is made with the first head, so that where one is the other is to be."""
 
     def __init__(self, data: Path) -> None:
-        """Makes the key where there is none; raises Unavailable."""
         self._path = data / HEAD
-        self._key = kept_secret(data / KEY).encode()
+        self._key_path = data / KEY
+        self._key = b""
+
+    def has_key(self) -> bool:
+        """Whether a head was written here before."""
+        return self._key_path.exists()
 
     def write(self, head: Head) -> None:
-        """Replace what it says; raises OSError.  It is whole at any time, and after a power cut an earlier one or this."""
+        """Replace what it says; raises OSError, and Unavailable where there is no key and none can be made.  It is whole at any time, and after a power cut an earlier one or this."""
         fresh = self._path.with_suffix(".new")
         text = json.dumps({"number": head.number, "digest": head.digest, "seal": self._seal(head)})
         fresh.unlink(missing_ok=True)
@@ -37,7 +41,7 @@ class HeadFile:
         fresh.replace(self._path)
 
     def read(self) -> tuple[Head | None, str]:
-        """What it says, None when there is no file, and what is wrong with it, empty: nothing."""
+        """What it says, None when there is no file, and what is wrong with it, empty: nothing; raises Unavailable as `write` does."""
         try:
             told = json.loads(self._path.read_bytes())
             head = Head(int(told["number"]), str(told["digest"]))
@@ -55,4 +59,6 @@ class HeadFile:
         return self._path
 
     def _seal(self, head: Head) -> str:
+        if not self._key:
+            self._key = kept_secret(self._key_path).encode()
         return hmac.new(self._key, f"audit.{head.number}.{head.digest}".encode(), sha256).hexdigest()

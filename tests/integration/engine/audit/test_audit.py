@@ -5,7 +5,7 @@ import os
 import sqlite3
 from contextlib import closing
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -14,13 +14,16 @@ from tests.integration.engine.appliance import Appliance, hardware
 from tests.integration.engine.held import COMMAND, Hub, hold
 from tinkbox.engine.audit import audit as audits
 from tinkbox.engine.audit.audit import Audit
-from tinkbox.engine.audit.head import HEAD, HeadFile
+from tinkbox.engine.audit.head import HEAD, KEY, HeadFile
+from tinkbox.engine.people.tokens import Tokens
 from tinkbox.engine.shells.shells import Shells
 from tinkbox.engine.workflows.retention import Retainer
-from tinkbox.model.audit import Act, Kind, Listing
+from tinkbox.model.access import Right, operator
+from tinkbox.model.audit import Act, Kind, Listing, line_of
 from tinkbox.model.errors import NotFound, Unavailable
 from tinkbox.model.retention import Retention
 from tinkbox.model.shells import Mode, ShellEnd
+from tinkbox.model.tokens import TAKEN_OVER
 from tinkbox.store.database import Store
 
 ACT = Act(kind=Kind.ASKED, who="anna", how="token", source="192.0.2.1", what="POST /v1/hardware")
@@ -192,6 +195,113 @@ async def test_numbers_of_lines_that_are_missing_at_the_start_are_not_used_again
     assert any("lines 2 to 3 are missing" in each for each in await later.load())
     assert [each["number"] for each in await lines(later)] == [1, 4, 5]
     assert (await later.verify()).wrong == 2
+
+
+async def test_audit_that_is_deleted_whole_with_its_head_is_told_while_its_key_is_there(
+    box: Appliance, tmp_path: Path
+) -> None:
+    audit = audit_in(box, tmp_path)
+    await audit.load()
+    await audit.begin(ACT)
+    deleted(tmp_path / "tinkbox.sqlite", "TRUE")
+    (tmp_path / HEAD).unlink()
+    later = audit_in(box, tmp_path)
+    assert any("audit.head and all lines are missing, and there have been some" in each for each in await later.load())
+    assert later.broken is not None
+    assert (await later.verify()).wrong == 1
+
+
+async def test_audit_that_is_deleted_with_head_and_key_is_told_where_something_was_made_with_a_line(
+    box: Appliance, tmp_path: Path
+) -> None:
+    tokens = Tokens(box.store, box.clock, lambda: "an-id", lambda: "0" * 48, "the-operators-token")
+    await tokens.issue("anna", frozenset({Right.LOOK}), until=None, by=operator())
+    (told,) = await audit_in(box, tmp_path).load()
+    assert "all lines are missing" in told
+
+
+async def test_first_start_of_an_appliance_tells_nothing_also_where_it_has_tokens_of_an_earlier_release(
+    box: Appliance, tmp_path: Path
+) -> None:
+    tokens = Tokens(box.store, box.clock, lambda: "an-id", lambda: "0" * 48, "the-operators-token")
+    await tokens.take_in("anna", frozenset({Right.LOOK}), "annas-token-of-old", TAKEN_OVER)
+    audit = audit_in(box, tmp_path)
+    assert not (tmp_path / KEY).exists(), "what fails before the first head is written leaves no key that misses it"
+    assert await audit.load() == []
+    assert await audit_in(box, tmp_path).load() == []
+    assert (await audit.verify()).problem == ""
+
+
+def put_in(database: Path, number: int) -> None:
+    """A line with a right digest, as another program can make it."""
+    line = line_of(replace(ACT, kind=Kind.DONE), number, datetime(2020, 1, 1, tzinfo=UTC), "0" * 64)
+    with closing(sqlite3.connect(database)) as connection:
+        connection.execute("DROP TRIGGER audit_is_added_to_at_its_end")
+        connection.execute(
+            "INSERT INTO audit (number, line, digest) VALUES (?, ?, ?)", (number, line.text, line.digest)
+        )
+        connection.commit()
+
+
+@pytest.mark.parametrize("number", [0, -7])
+async def test_line_that_is_put_in_before_the_first_one_is_told_and_not_deleted(
+    box: Appliance, tmp_path: Path, number: int
+) -> None:
+    audit = audit_in(box, tmp_path, timedelta(days=365))
+    await audit.load()
+    await audit.begin(ACT)
+    put_in(tmp_path / "tinkbox.sqlite", number)
+    assert await audit.delete_old() == 0
+    wrong = f"line {number} was put in before the first one by another program"
+    verdict = await audit.verify()
+    assert (verdict.wrong, verdict.problem) == (number, wrong)
+    later = audit_in(box, tmp_path)
+    assert audit.broken is not None
+    assert (audit.broken.why, wrong in str(await later.load())) == (wrong, False), "it is told once"
+    deleted(tmp_path / "tinkbox.sqlite", "number > 1")
+    (tmp_path / HEAD).unlink()
+    assert any(wrong in each for each in await audit_in(box, tmp_path).load()), "the start looks for it as well"
+
+
+async def test_line_in_the_place_of_one_that_was_deleted_for_its_age_is_not_deleted_for_that(
+    box: Appliance, tmp_path: Path
+) -> None:
+    audit = audit_in(box, tmp_path, timedelta(days=10))
+    await audit.load()
+    for _ in range(5):
+        await audit.begin(ACT)
+    box.clock.forward(86_400 * 20)
+    await audit.begin(ACT)
+    assert await audit.delete_old() == 5
+    await audit.save()
+    put_in(tmp_path / "tinkbox.sqlite", 3)
+    assert await audit.delete_old() == 0
+    later = audit_in(box, tmp_path, timedelta(days=10))
+    assert any("line 3 was put in before the first one" in each for each in await later.load())
+    assert await later.delete_old() == 0
+
+
+async def test_what_an_examination_finds_is_told_once_and_by_the_doctor_from_then_on(
+    box: Appliance, tmp_path: Path
+) -> None:
+    audit = audit_in(box, tmp_path)
+    await audit.load()
+    for _ in range(3):
+        await audit.begin(ACT)
+    with closing(sqlite3.connect(tmp_path / "tinkbox.sqlite")) as connection:
+        connection.execute("DROP TRIGGER audit_is_not_changed")
+        connection.execute("UPDATE audit SET line = replace(line, 'anna', 'bert') WHERE number = 2")
+        connection.commit()
+    for _ in range(2):
+        assert (await audit.verify()).wrong == 2
+    assert audit.broken is not None
+    assert (audit.broken.number, audit.broken.why) == (4, "line 2 is not as it was written")
+    later = audit_in(box, tmp_path)
+    await later.load()
+    assert later.broken == audit.broken
+    assert (await later.verify(after=2)).wrong == 4, "the line that tells it"
+    assert (await later.verify(after=4)).problem == ""
+    assert len([each for each in await lines(audit) if each["what"] == "audit examined"]) == 1
 
 
 async def test_triggers_that_are_missing_or_foreign_are_made_again_at_the_start(box: Appliance, tmp_path: Path) -> None:

@@ -452,7 +452,7 @@ def audit_broken(case: Case) -> Iterator[Finding]:
     if broken is not None and case.now - broken.at < _AUDIT_TOLD_FOR:
         yield Finding(
             gravity=Gravity.FAULT,
-            cause="The audit is not as it was written: another program deleted or replaced lines, or an older database was put in its place.",
+            cause="The audit is not as it was written: another program deleted, changed or added lines, or an older database was put in its place.",
             evidence=(f"{moment(broken.at)} line {broken.number} of the audit: {broken.why}",),
             remedy="`tinkbox audit verify` names the first line that is wrong. Find out who can write to the data folder, and compare with what was sent "
             f"elsewhere. `tinkbox audit verify --after {broken.number}` examines what came since. If you put an older database there yourself, nothing more is to be done.",

@@ -91,7 +91,7 @@ async def record_reading(request: web.Request, what: str, which: str) -> None:
     person = caller(request)
     names = await _names(request)
     async with recorded(
-        request, person.name, person.means, route_of(request), named_in(request), names=names
+        request, person.name, person.means, route_of(request), named_in(request), names=names, reads=True
     ) as record:
         record.did.append(Did(what, which))
 
@@ -117,7 +117,7 @@ def note_rehearsal(request: web.Request, is_rehearsal: bool) -> None:
 async def recorded_attachment(request: web.Request, person: str, session: str) -> AsyncIterator[Record]:
     """Do what is within between the line that a person comes to a shell, and the one that they left it."""
     names, audit = await _names(request), audit_of(request)
-    async with recorded(request, person, TICKET, "shell attached", session, names=names) as record:
+    async with recorded(request, person, TICKET, "shell attached", session, names=names, alone=True) as record:
         began = audit.now() if audit is not None else None
         try:
             yield record
@@ -138,8 +138,9 @@ def _is_recorded(request: web.Request, person: Caller) -> bool:
 async def _recorded(request: web.Request, handler: Handler, person: Caller) -> web.StreamResponse:
     freeing, names = hasattr(request.match_info.handler, _FREEING), await _names(request)
     async with recorded(
-        request, person.name, person.means, route_of(request), named_in(request), names=names, frees_room=freeing
-    ) as record:
+        request, person.name, person.means, route_of(request), named_in(request), names=names, frees_room=freeing,
+        reads=request.method in _LOOKS,
+    ) as record:  # fmt: skip
         request[_RECORD] = record
         try:
             response = await handler(request)

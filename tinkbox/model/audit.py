@@ -23,6 +23,10 @@ NONE_BEFORE: Final = "0" * 64
 # Letters of a text in a line, and octets of it in JSON of ASCII alone, where a letter may take twelve.
 MOST_LETTERS: Final = 300
 MOST_TEXT: Final = 700
+# Letters of a name in a line about attempts, and what is shown of one that is longer: letters, and those of `sha256:…`.
+MOST_TYPED: Final = 100
+SHOWN_OF_TYPED: Final = 40
+DIGITS_OF_TYPED: Final = len("sha256:") + 16
 # Octets of the names of one thing in one line; more of them are told of the same thing once more.
 MOST_NAMES: Final = 1_000
 # What a list says beside a line; it is no part of it, so that nothing is worked out of it.
@@ -40,8 +44,8 @@ FIELDS: Final = ("number", "who", "object")
 class Kind(StrEnum):
     """What a line tells.
 
-    ASKED: somebody is about to change or read something; it stands before that is done.  DONE: what became of it.  REFUSED:
-    attempts that were refused, `times` of them.  OWN: what the appliance does by its configuration.  CUT: all lines up to
+    ASKED: somebody is about to change or read something; it stands before that is done.  DONE: what became of it, `times` of the
+    same.  REFUSED: attempts that came to nothing, `times` of them.  OWN: what the appliance does by its configuration.  CUT: all lines up to
     `through` are deleted for their age, of which the last had the digest `through_digest`.
     """
 
@@ -382,6 +386,14 @@ def _pieces(did: Did) -> list[Did]:
 def _names(names: Sequence[str]) -> dict[str, list[str]]:
     told = _fitting(names)[0]
     return {"names": told} if told else {}
+
+
+def shortened(text: str) -> str:
+    """A name that somebody typed, of which there may be no such thing: its beginning, its length and its digest where it is long."""
+    text = without_tokens(text)
+    if len(text) <= MOST_TYPED:
+        return text
+    return f"{text[:SHOWN_OF_TYPED]}… ({len(text)} letters, {digest_of(text)[:DIGITS_OF_TYPED]})"
 
 
 def fits(names: Sequence[str]) -> bool:

@@ -29,15 +29,18 @@ class Buckets:
 
     def take(self, key: Hashable, now: float, amount: float = 1) -> bool:
         """Whether so much more is admitted, which is no more than the burst; `now` is in seconds.  While a clock goes back no time passes."""
-        burst = self._rate.burst
-        tokens, since = self._filled.get(key, (burst, now))
-        if now > since:
-            tokens += (now - since) * self._rate.a_second
-        if tokens > burst:
-            tokens = burst
+        tokens = self.left(key, now)
         admitted = tokens >= amount
         self._filled[key] = (tokens - amount if admitted else tokens, now)
         self._filled.move_to_end(key)
         if len(self._filled) > self._remembered:
             self._filled.popitem(last=False)
         return admitted
+
+    def left(self, key: Hashable, now: float) -> float:
+        """How much is admitted at most now."""
+        burst = self._rate.burst
+        tokens, since = self._filled.get(key, (burst, now))
+        if now > since:
+            tokens += (now - since) * self._rate.a_second
+        return min(tokens, burst)

@@ -20,10 +20,12 @@ from tests.integration.api.test_shells import Held
 from tests.integration.engine.appliance import HELLO, hardware, mac
 from tests.integration.engine.held import hold
 from tinkbox.engine.audit import audit as audits
+from tinkbox.engine.audit.fruitless import MANY, Fruitless
 from tinkbox.model.access import Right
 from tinkbox.model.audit import Act, Chain, Kind, Listing, digest_of, line_from_document
 from tinkbox.model.documents.secret_fields import MASKED
 from tinkbox.model.errors import Unavailable
+from tinkbox.model.rates import Rate
 from tinkbox.store.database import Store
 from tinkbox.wire.list_total import HEADER
 
@@ -284,6 +286,65 @@ async def test_refused_attempts_are_put_together_by_host_and_person(door: Door) 
     assert (person["what"], person["object"]) == ("DELETE /v1/hardware/{key}", "machine-1")
     assert "lacks the right to operate" in person["why"]
     assert "wrong" not in json.dumps(await lines(door)), "a token that is mistyped may be nearly right"
+
+
+async def test_attempt_that_was_refused_is_not_hidden_by_others_of_the_same_person(door: Door) -> None:
+    async with aiohttp.ClientSession(headers={"Authorization": "Bearer look-token"}) as session:
+        for method, path in (
+            ("POST", "/v1/tokens"),
+            ("POST", "/v1/tokens"),
+            ("DELETE", "/v1/hardware/m1?force=1"),
+            ("DELETE", "/v1/secrets/dbpw"),
+        ):
+            async with session.request(method, door.url + path, json={}) as response:
+                assert response.status == 403
+    assert [(each["what"], each["object"], each.get("times", 1)) for each in await refused(door)] == [
+        ("POST /v1/tokens", "", 2),
+        ("DELETE /v1/hardware/{key}", "m1", 1),
+        ("DELETE /v1/secrets/{key}", "dbpw", 1),
+    ]
+    assert len(await lines(door, "object=dbpw")) == 1
+
+
+async def test_requests_of_one_person_that_come_to_nothing_are_counted_and_changes_among_them_are_told(
+    door: Door, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(door.box.audit, "_fruitless", Fruitless(Rate(burst=3, a_second=0.0)))
+    for _ in range(40):
+        status, _ = await door.ask("POST", f"/v1/workflows/{'%F0%9F%98%80' * 300}/cancel")
+        assert status == 404
+    await door.done("POST", "/v1/hardware", hardware(1))
+    await door.box.audit.flush(all_of_them=True)
+    found = await lines(door)
+    assert [(each["kind"], each["what"], each.get("status"), each.get("times", 1)) for each in found] == [
+        *[("asked", "POST /v1/workflows/{key}/cancel", None, 1), ("done", "POST /v1/workflows/{key}/cancel", 404, 1)]
+        * 3,
+        ("asked", MANY, None, 1),
+        ("done", "POST /v1/hardware", 200, 1),
+        ("refused", "POST /v1/workflows/{key}/cancel", 404, 37),
+        ("done", MANY, None, 38),
+    ]
+    many, pushed, counted, end = found[-4:]
+    assert pushed["asked"] == end["asked"] == many["number"]
+    assert pushed["did"][0]["which"] == MACHINE
+    assert len(counted["object"]) < 100
+    assert [each["number"] for each in await lines(door, "limit=1")] == [end["number"]]
+
+
+async def test_same_reading_is_counted_and_another_one_has_lines_of_its_own(door: Door) -> None:
+    await door.box.machine(1)
+    await door.box.machine(2)
+    for _ in range(5):
+        await door.done("GET", "/v1/hardware/machine-1/credential")
+    await door.done("GET", "/v1/hardware/machine-2/credential")
+    await door.box.audit.flush(all_of_them=True)
+    assert [(each["kind"], each["object"], each.get("times", 1)) for each in await lines(door)] == [
+        ("asked", "machine-1", 1),
+        ("done", "machine-1", 1),
+        ("asked", "machine-2", 1),
+        ("done", "machine-2", 1),
+        ("done", "machine-1", 4),
+    ]
 
 
 async def test_change_that_is_not_made_tells_why(door: Door) -> None:

@@ -46,7 +46,8 @@ RESULTS: Final = """\
 results:
   done         it was done; so is what the appliance does by itself
   404 ...      it was not done: the status of the answer, and why
-  refused      somebody without the right, or without a valid token, asked, so many times within a minute
+  refused      somebody without the right, or without a valid token, asked, so many times within a minute; or what came to nothing
+               of somebody of whom very much did
   asked        it was asked for, and another line tells what became of it (with --every)
   under way    it is being done, such as a shell that is open
   unknown      it was asked for, and the appliance ended before it could tell what became of it
@@ -62,11 +63,11 @@ def result(line: Document) -> str:
     if line["kind"] == "asked":
         return "asked" if line.get("outcome") == "told" else str(line.get("outcome", "unknown"))
     why = f" {line['why']}" if line.get("why") else ""
+    times = f", {line['times']} times" if "times" in line else ""
     if line["kind"] == "refused":
-        times = f", {line['times']} times" if "times" in line else ""
-        return f"refused {line.get('status', '')}{times}:{why}".strip()
+        return f"refused {line.get('status', '')}".strip() + f"{times}:{why}"
     status = line.get("status", 0)
-    return f"{status}{why}" if status >= _FAILING else f"done{why and ':'}{why}"
+    return f"{status}{why}" if status >= _FAILING else f"done{times}{why and ':'}{why}"
 
 
 def what(line: Document) -> str:

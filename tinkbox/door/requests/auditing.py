@@ -62,10 +62,12 @@ async def recorded(
     *,
     names: Sequence[str] = (),
     frees_room: bool = False,
+    reads: bool = False,
+    alone: bool = False,
 ) -> AsyncIterator[Record]:
     """Do what is within between two lines: that it was asked, and what became of it.
 
-    `what` is the request, such as `PUT /v2/{name}/manifests/{selector}`, and `named` what it is about, which has these `names`.  Raises Unavailable where it
+    `what` is the request, such as `PUT /v2/{name}/manifests/{selector}`, and `named` what it is about, which has these `names`; the rest is as in `Audit.begin`.  Raises Unavailable where it
     cannot be recorded, as `Audit.begin` says.  Who stops the appliance meanwhile leaves the first line alone.
     """
     audit, record = audit_of(request), Record()
@@ -74,7 +76,7 @@ async def recorded(
         return
     act = Act(kind=Kind.ASKED, who=who, how=how, source=request.remote or "", what=what, object=named, names=names)
     request[_RECORDED] = True
-    asked = await audit.begin(act, frees_room=frees_room)
+    asked = await audit.begin(act, frees_room=frees_room, reads=reads, alone=alone)
     try:
         yield record
         record.status = record.status or _WELL

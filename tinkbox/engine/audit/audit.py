@@ -13,8 +13,9 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final, NoReturn
 
+from tinkbox.engine.audit.attempts import WINDOW, Attempts
+from tinkbox.engine.audit.fruitless import MANY, WHY, Asked, Fruitless
 from tinkbox.engine.audit.head import HeadFile
-from tinkbox.engine.audit.refused_attempts import WINDOW, RefusedAttempts
 from tinkbox.engine.clock_trust import ClockTrust
 from tinkbox.engine.wakeups import Wakeups
 from tinkbox.model.audit import (
@@ -49,6 +50,7 @@ AT_ONCE: Final = 1_000
 # Below every number that SQLite has room for: lines have numbers from 1 on, those that others put in any.
 _FROM_THE_FIRST: Final = -(2**63)
 PAUSE: Final = 0.05
+_REFUSED_FROM: Final = 400
 _log = logging.getLogger(__name__)
 
 
@@ -78,7 +80,8 @@ class Audit:
         # The last line that was committed, as far as is known: what is deleted by another program is not forgotten with it.
         self._known = Head()
         self.broken: Broken | None = None
-        self._refused = RefusedAttempts()
+        self._attempts = Attempts()
+        self._fruitless = Fruitless()
         self._under_way = set[int]()
         self._unwritten: deque[tuple[Act, datetime]] = deque()
         self.lost = 0
@@ -133,11 +136,29 @@ class Audit:
         self._wakeups.wake(AUDIT)
         return True
 
-    async def begin(self, act: Act, *, frees_room: bool = False) -> int:
-        """Record that something is about to be done; returns the number for `end`.
+    async def begin(self, act: Act, *, frees_room: bool = False, reads: bool = False, alone: bool = False) -> Asked:
+        """Record that something is about to be done, or read where it only `reads`; returns what `end` and `leave` are given.
 
-        Raises Unavailable where that cannot be written, unless it `frees_room`: then the line waits, and the number is 0.
+        Where the same was read a while ago, or many requests of this person came to nothing, another line stands for it, unless it is
+        to stand `alone`.  Raises Unavailable where nothing can be written, unless it `frees_room`: then the line waits.
         """
+        now = self._monotonic()
+        if reads and (number := self._fruitless.reading(act, now)):
+            return Asked(number=number, reads=True, again=True)
+        if alone or not self._fruitless.is_many(act, now):
+            return Asked(number=await self._begin(act, frees_room=frees_room), reads=reads)
+        joint = self._fruitless.joint(act, now)
+        if joint is None:
+            many = replace(act, what=MANY, object="", names=(), why=WHY)
+            if not (number := await self._begin(many, frees_room=frees_room)):
+                return Asked(number=0, reads=reads)
+            joint = self._fruitless.join(many, number, now)
+        joint.times += 1
+        joint.under_way += 1
+        return Asked(number=joint.number, joint=joint, reads=reads)
+
+    async def _begin(self, act: Act, *, frees_room: bool) -> int:
+        """The number of the line, 0: it waits."""
         asked = replace(act, kind=Kind.ASKED)
         try:
             number = await self._write([asked])
@@ -149,17 +170,31 @@ class Audit:
         self._under_way.add(number)
         return number
 
-    async def end(self, act: Act, asked: int) -> None:
-        """Record what became of it.  Where that cannot be written the line waits: what was done is done."""
-        done = replace(act, kind=Kind.DONE, asked=asked)
+    async def end(self, act: Act, asked: Asked) -> None:
+        """Record what became of it.  Where that cannot be written the line waits: what was done is done.
+
+        What came to nothing is put together with what is the same, where no line of its own stands before it.
+        """
+        done, now = replace(act, kind=Kind.DONE, asked=asked.number), self._monotonic()
+        is_nothing = act.status >= _REFUSED_FROM and not (act.did or act.changed)
+        if asked.again or (is_nothing and asked.joint is not None):
+            self._note(replace(done, kind=Kind.REFUSED if is_nothing else Kind.DONE, asked=0))
+            return
+        if is_nothing:
+            self._fruitless.came_to_nothing(act, now)
+        elif asked.reads:
+            self._fruitless.read(act, asked.number, now)
         try:
             await self._write([done])
         except Unavailable:
             self._keep(done)
 
-    def leave(self, asked: int) -> None:
+    def leave(self, asked: Asked) -> None:
         """It is under way no more, whatever became of it."""
-        self._under_way.discard(asked)
+        if asked.joint is not None:
+            asked.joint.under_way -= 1
+        elif not asked.again:
+            self._under_way.discard(asked.number)
 
     def standing(self, line: Line) -> Standing:
         """What became of what a line of a list asked."""
@@ -169,7 +204,10 @@ class Audit:
 
     def refuse(self, act: Act) -> None:
         """Record an attempt that was refused, put together with those that are like it; within a minute, or at once when it is news."""
-        if self._refused.note(replace(act, kind=Kind.REFUSED)):
+        self._note(replace(act, kind=Kind.REFUSED))
+
+    def _note(self, act: Act) -> None:
+        if self._attempts.note(act):
             self._wakeups.wake(_REFUSED)
 
     def own(self, tables: Tables, what: str, which: Sequence[str], why: str, changed: Sequence[Changed] = ()) -> None:
@@ -195,18 +233,23 @@ class Audit:
         await self._keep_head()
 
     async def flush(self, *, all_of_them: bool = False) -> None:
-        """Write what waits in memory, and the refused attempts that are due, or all of them; raises Unavailable."""
+        """Write what waits in memory, and the attempts that are due, or all of them; raises Unavailable."""
         async with self._flushing:
             await self._flush(all_of_them=all_of_them)
 
     async def _flush(self, *, all_of_them: bool) -> None:
-        if refused := self._refused.due(self._monotonic(), all_of_them=all_of_them):
+        now = self._monotonic()
+        over = self._fruitless.over(now, all_of_them=all_of_them)
+        ended = [replace(each.act, kind=Kind.DONE, asked=each.number, times=each.times) for each in over]
+        if due := [*self._attempts.due(now, all_of_them=all_of_them), *ended]:
             try:
-                await self._write(refused)
+                await self._write(due)
             except Unavailable:
-                for each in refused:
+                for each in due:
                     self._keep(each)
                 raise
+            finally:
+                self._under_way.difference_update(each.number for each in over)
         while self._unwritten:
             waiting = list(self._unwritten)
             self._learn(await self._store.write(lambda tables: self._add_all(tables, waiting)[1]))  # noqa: B023  awaited here

@@ -770,11 +770,11 @@ def _each_of(node: Node, plain: Any, seen: set[int], depth: int) -> Iterator[tup
 
 def _of_list(item: Node, listed: Node) -> Node:
     """An item of a list, which says what it is where the item does not: so does the answer of Kubernetes' API (`UnstructuredList`)."""
+    if not isinstance(item, MappingNode):
+        return item
     head, entries = _head(listed), _entries(item)
     kind = head.get("kind", "").removesuffix(_LIST)
-    says_nothing = (
-        isinstance(item, MappingNode) and "metadata" in entries and not {"kind", "apiVersion", "id"} & set(entries)
-    )
+    says_nothing = "metadata" in entries and not {"kind", "apiVersion", "id"} & set(entries)
     if not kind or not says_nothing or "apiVersion" not in head:
         return item
     told = {"apiVersion": head["apiVersion"], "kind": kind}

@@ -128,7 +128,7 @@ async def test_lines_that_are_deleted_at_the_end_meanwhile_are_told_by_the_next_
     deleted(tmp_path / "tinkbox.sqlite", "number > 6")
     asked = await audit.begin(ACT)
     await audit.save()
-    assert asked == 10
+    assert asked.number == 10
     found = await lines(audit)
     assert [each["number"] for each in found] == [*range(1, 7), 9, 10]
     assert (found[-2]["kind"], found[-2]["what"]) == ("own", "audit examined")

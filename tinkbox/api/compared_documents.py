@@ -17,6 +17,7 @@ from tinkbox.door.problems import Handler
 from tinkbox.door.requests.auditing import Record
 from tinkbox.engine.machines.known_machines import KnownMachines
 from tinkbox.engine.templates.templates import Templates
+from tinkbox.engine.workflows.audited import workflow_digest
 from tinkbox.engine.workflows.workflows import Workflows
 from tinkbox.model.audit import Changed, digest_of
 from tinkbox.model.errors import NotFound, Refusal
@@ -83,7 +84,7 @@ class WorkflowDocuments:
 
     async def of(self, key: str) -> Found:
         found = await self._workflows.get(key)
-        return found.id, digest_of({"text": found.text, "state": found.state})
+        return found.id, workflow_digest(found)
 
     async def before(self) -> None:
         return None

@@ -229,7 +229,7 @@ class Engine:
         self.rollouts = Rollouts(
             store, wakeups, machines, self.workflows, clock, new_id, settings.names, renderings, rehearsals, around.standing_of, gap
         )  # fmt: skip
-        self.progression = Progression(store, wakeups, machines, self.workflows, clock, new_id)
+        self.progression = Progression(store, wakeups, machines, self.workflows, clock, new_id, audit)
         self.departures = Departures(store, machines, self.workflows, clock)
         self.applying = Applying(
             store,

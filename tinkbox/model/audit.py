@@ -45,7 +45,7 @@ class Kind(StrEnum):
     """What a line tells.
 
     ASKED: somebody is about to change or read something; it stands before that is done.  DONE: what became of it, `times` of the
-    same.  REFUSED: attempts that came to nothing, `times` of them.  OWN: what the appliance does by its configuration.  CUT: all lines up to
+    same.  REFUSED: attempts that came to nothing, `times` of them.  OWN: what the appliance does by its configuration, or for a rollout.  CUT: all lines up to
     `through` are deleted for their age, of which the last had the digest `through_digest`.
     """
 

@@ -210,10 +210,18 @@ class Audit:
         if self._attempts.note(act):
             self._wakeups.wake(_REFUSED)
 
-    def own(self, tables: Tables, what: str, which: Sequence[str], why: str, changed: Sequence[Changed] = ()) -> None:
-        """Record what the appliance does by its configuration, within the transaction that does it; `told` follows it."""
+    def own(
+        self,
+        tables: Tables,
+        what: str,
+        which: Sequence[str],
+        why: str,
+        changed: Sequence[Changed] = (),
+        names: Sequence[str] = (),
+    ) -> None:
+        """Record what the appliance does by its configuration, or for a rollout, within the transaction that does it; `told` follows it."""
         for each in which:
-            act = Act(kind=Kind.OWN, who=APPLIANCE, what=what, object=each, why=why, changed=changed)
+            act = Act(kind=Kind.OWN, who=APPLIANCE, what=what, object=each, names=names, why=why, changed=changed)
             self._add(tables, act, self._clock())
 
     def told(self) -> None:

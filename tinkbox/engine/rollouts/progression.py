@@ -12,16 +12,19 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Final, NoReturn
 
+from tinkbox.engine.audit.audit import Audit
 from tinkbox.engine.machines.machines import Machines
 from tinkbox.engine.rollouts.planning import told
 from tinkbox.engine.rollouts.rules import room
 from tinkbox.engine.rollouts.settling import begin, is_unsettled, settle
 from tinkbox.engine.rules.arming import Change
 from tinkbox.engine.wakeups import CHANGES, Wakeups
+from tinkbox.engine.workflows.audited import Told, workflow_digest
 from tinkbox.engine.workflows.workflows import Workflows
+from tinkbox.model.audit import Changed
 from tinkbox.model.breakpoint import DEFAULT_HOLD_SECONDS, Breakpoints
 from tinkbox.model.errors import Conflict, Invalid, NotFound, TooMany, Unavailable
-from tinkbox.model.hardware import Hardware, worker_of
+from tinkbox.model.hardware import Hardware, addressed_by, names_of, worker_of
 from tinkbox.model.rollout import (
     DELETED,
     LABEL,
@@ -35,6 +38,7 @@ from tinkbox.model.rollout import (
     RolloutState,
     gone_before_its_turn,
 )
+from tinkbox.model.workflow import Workflow
 from tinkbox.store.database import Store, Tables
 from tinkbox.store.templates import Template
 
@@ -63,6 +67,7 @@ class Progression:
         workflows: Workflows,
         clock: Callable[[], datetime],
         new_id: Callable[[], str],
+        audit: Audit,
     ) -> None:
         self._store = store
         self._wakeups = wakeups
@@ -70,6 +75,7 @@ class Progression:
         self._workflows = workflows
         self._clock = clock
         self._new_id = new_id
+        self._audit = audit
 
     async def run(self) -> NoReturn:
         """Have rollouts go on, for ever."""
@@ -115,10 +121,12 @@ class Progression:
         some = await self._store.read(question)
         for each in some:
             try:
-                await self._workflows.cancel(each.workflow_id, _name(rollout))
+                await self._workflows.cancel(
+                    each.workflow_id, _name(rollout), told=self._telling(rollout, "canceled", each.machine)
+                )
             except (Conflict, NotFound):
                 continue  # it ended meanwhile, and that was noted with it
-            _say(rollout, "canceled", each.workflow_id)
+            self._say(rollout, "canceled", each.workflow_id)
         return len(some) == AT_ONCE
 
     async def _begin_some(self, rollout: Rollout, most: int) -> bool:
@@ -178,8 +186,9 @@ class Progression:
             first=self._mark(rollout, member, workflow_id),
             labels={**rollout.labels, LABEL: rollout.short},
             as_id=workflow_id,
+            told=self._telling(rollout, "created", member.machine),
         )
-        _say(rollout, "created", workflow_id)
+        self._say(rollout, "created", workflow_id)
 
     async def _retried(self, rollout: Rollout, member: Member) -> bool:
         """Retry the workflow that a machine had before; False when it was deleted.  Raises _Departed."""
@@ -189,10 +198,11 @@ class Progression:
                 confirm_wipe=rollout.wipe_confirmed,
                 who=_name(rollout),
                 first=self._mark(rollout, member, member.workflow_id),
+                told=self._telling(rollout, "retried", member.machine),
             )
         except NotFound:
             return False
-        _say(rollout, "retried", member.workflow_id)
+        self._say(rollout, "retried", member.workflow_id)
         return True
 
     def _mark(self, rollout: Rollout, member: Member, workflow_id: str) -> Callable[[Tables], None]:
@@ -213,6 +223,24 @@ class Progression:
 
         return use_case
 
+    def _telling(self, rollout: Rollout, what: str, machine: str) -> Told:
+        """What adds a line to the audit in the transaction that does this to a workflow of the rollout."""
+        record = self._machines.known.get(machine)
+        called = [] if record is None else [*names_of(record.hardware), *addressed_by(record.hardware)]
+        why = f"rollout {rollout.id}, which {rollout.who or 'somebody'} made"
+
+        def told(tables: Tables, before: Workflow | None, after: Workflow) -> None:
+            old = workflow_digest(before) if before is not None else ""
+            names = [after.id, after.name, after.template_id, after.template_name, rollout.id, machine, *called]
+            changed = [Changed("workflow", after.id, old, workflow_digest(after))]
+            self._audit.own(tables, f"workflow {what}", [after.id], why, changed, names)
+
+        return told
+
+    def _say(self, rollout: Rollout, what: str, workflow_id: str) -> None:
+        _log.info("workflow %s by %s: %s", what, _name(rollout), workflow_id, extra={"action": "rollouts.workflow"})
+        self._audit.told()
+
     async def _end_unbegun(self, rollout: Rollout, member: Member, place: Place, message: str) -> None:
         """It is a machine's turn, and it cannot have a workflow."""
         now = self._clock()
@@ -230,10 +258,6 @@ class Progression:
 def _name(rollout: Rollout) -> str:
     """Who cancels and retries its workflows: who canceled or retried the rollout may be another person than made it."""
     return f"rollout {rollout.short}"
-
-
-def _say(rollout: Rollout, what: str, workflow_id: str) -> None:
-    _log.info("workflow %s by %s: %s", what, _name(rollout), workflow_id, extra={"action": "rollouts.workflow"})
 
 
 def _has_room(tables: Tables, rollout: Rollout, *, failed: bool) -> bool:

@@ -24,6 +24,7 @@ from tinkbox.engine.templates.templates import find_template
 from tinkbox.engine.templates.wanted_images import wanted_images
 from tinkbox.engine.turns import Turns
 from tinkbox.engine.wakeups import CHANGES, Wakeups
+from tinkbox.engine.workflows.audited import Told
 from tinkbox.engine.workflows.deletion import OCTETS_AT_ONCE, begin_deletion, delete_piece
 from tinkbox.engine.workflows.endings import stop, tell
 from tinkbox.engine.workflows.image_digests import DigestOf, pinned
@@ -187,13 +188,14 @@ class Workflows:
         declared: Declaration | None = None,
         as_id: str = "",
         require_images: bool = False,
+        told: Told | None = None,
     ) -> str:
         """Bind a template to machines, give each its ticket, and return the workflow's id.
 
         What is rendered now is what will run, whatever becomes of template, hardware and the tags of images.  `machine` is the one
         whose document the template sees, else the one that runs it (`fill_each`); `name` beats the template's.
         `breakpoints` are armed as well as the template's, by the person `who`.  `first` is done in the same transaction:
-        both are, or neither is; it may know the workflow by `as_id`, where its id is given.  A template itself may stand for its
+        both are, or neither is; it may know the workflow by `as_id`, where its id is given.  `told` is called there as well.  A template itself may stand for its
         key.  `confirm_wipe` is a person's word that disks may be wiped, whatever is on them.  `declared` is the document that it is
         made from, if it is.  With `require_images` none is made as long as an image of it is missing or damaged (`missing_images`).
         Raises NotFound for an unknown template or an action that `breakpoints` name, and Invalid with every problem
@@ -212,15 +214,20 @@ class Workflows:
             as_id=as_id,
             require_images=require_images,
         )
-        return await self.create_prepared(prepared, first)
+        return await self.create_prepared(prepared, first, told)
 
-    async def create_prepared(self, prepared: Prepared, first: UseCase[None] | None = None) -> str:
+    async def create_prepared(
+        self, prepared: Prepared, first: UseCase[None] | None = None, told: Told | None = None
+    ) -> str:
         """The second half of `create`: stores what was prepared, and returns the workflow's id."""
 
         def use_case(tables: Tables) -> list[str]:
             if first is not None:
                 first(tables)
-            return self.take_in(tables, prepared).workers()
+            made = self.take_in(tables, prepared)
+            if told is not None:
+                told(tables, None, made)
+            return made.workers()
 
         workers = await self._store.write(use_case)
         await self.taken_in(prepared.name, workers)
@@ -447,7 +454,9 @@ class Workflows:
         """What the systems that a workflow installed told of their first boot, by the ids of their machines."""
         return await self._store.read(lambda tables: tables.metadata.first_boots(workflow_id))
 
-    async def cancel(self, key: str, who: str = "", *, force: bool = False, run: int | None = None) -> str:
+    async def cancel(
+        self, key: str, who: str = "", *, force: bool = False, run: int | None = None, told: Told | None = None
+    ) -> str:
         """Have a workflow end as CANCELED, its running action stopped first; returns its id.
 
         With a `run` only that run of it: raises Conflict when it was retried since.
@@ -456,19 +465,26 @@ class Workflows:
 
         One that waits because of a lost history ends at once, and what its machines did counts for nothing.
 
-        One that is being stopped already is left alone.  Raises Conflict when it is over.
+        One that is being stopped already is left alone.  `told` as in `create`.  Raises Conflict when it is over.
         """
 
         def use_case(tables: Tables) -> tuple[str, list[str]]:
-            workflow = find_to_change(tables, key, ToChange.UNFINISHED)
+            before = find_to_change(tables, key, ToChange.UNFINISHED)
+            woken = canceled(tables, before)
+            after = tables.workflows.get(before.id)
+            if told is not None and after.state is not before.state:
+                told(tables, before, after)
+            return before.id, woken
+
+        def canceled(tables: Tables, workflow: Workflow) -> list[str]:
             _refuse_other_run(workflow, run)
             if workflow.state in FINAL:
                 raise Conflict(f"workflow {workflow.id} is over already ({workflow.state})")
             woken = self._discard(tables, workflow.id, State.CANCELED, who)
             workflow = tables.workflows.get(workflow.id)
             if workflow.state is State.STOPPING or workflow.state in FINAL:
-                return workflow.id, woken
-            return workflow.id, woken + stop(tables, workflow, State.CANCELED, self._clock())
+                return woken
+            return woken + stop(tables, workflow, State.CANCELED, self._clock())
 
         workflow_id, workers = await self._store.write(use_case)
         await tell(self._machines, self._wakeups, workers)
@@ -516,6 +532,7 @@ class Workflows:
         who: str = "",
         first: UseCase[None] | None = None,
         run: int | None = None,
+        told: Told | None = None,
     ) -> str:
         """Take up a workflow that ended badly again; returns its id.
 
@@ -523,7 +540,7 @@ class Workflows:
         It begins with the first action that is not done, or with an earlier one: `from_action` is its
         name or `task/action`.  Its services are started anew, and must be ready before.  What runs again is pinned to the
         images that are there now.  Where it only waited for an installed system that has phoned home since, it succeeds at once.
-        `confirm_wipe` and `first` as in `create`, `run` as in `cancel`.  Raises Conflict when that cannot be, when its machines
+        `confirm_wipe`, `first` and `told` as in `create`, `run` as in `cancel`.  Raises Conflict when that cannot be, when its machines
         did more after its end than the store knows, when another workflow has one of them or ran there since, or, unless there
         is a `first`, when one of them waits in a rollout; NotFound when there is none so called.
         """
@@ -532,7 +549,13 @@ class Workflows:
         def use_case(tables: Tables) -> Workflow:
             if first is not None:
                 first(tables)
-            workflow = find_to_change(tables, key)
+            before = find_to_change(tables, key)
+            after = retried(tables, before)
+            if told is not None:
+                told(tables, before, after)
+            return after
+
+        def retried(tables: Tables, workflow: Workflow) -> Workflow:
             _refuse_other_run(workflow, run)
             if workflow.state in FINAL and (later := waiting(tables).get(workflow.id)):
                 raise Conflict(
@@ -552,7 +575,7 @@ class Workflows:
                 refuse_behind(tables, workflow.id)
             refuse_retired(tables, workflow.workers())
             refuse_departed(tables, workflow)
-            retried = take_up_again(
+            again = take_up_again(
                 tables,
                 workflow,
                 first_to_retry(workflow, from_action),
@@ -561,7 +584,7 @@ class Workflows:
                 now=now,
                 confirmed=confirm_wipe,
             )
-            return end_if_up(tables, retried, new_token=self._new_token, now=now)
+            return end_if_up(tables, again, new_token=self._new_token, now=now)
 
         workflow = await self._store.write(use_case)
         self._machines.tickets_granted(awaited(workflow), workflow.name)

@@ -17,10 +17,12 @@ from tinkbox.engine.rollouts.planning import KEYS_AT_ONCE, Plan, Wanted, chosen_
 from tinkbox.engine.rollouts.rollouts import Standing
 from tinkbox.engine.rules.arming import Change
 from tinkbox.engine.workflows.obstacles import boot_obstacles
+from tinkbox.model.audit import Listing
 from tinkbox.model.documents.hardware import parse_hardware
 from tinkbox.model.errors import Conflict, Invalid, NotFound, Unavailable
 from tinkbox.model.hardware import Hardware
 from tinkbox.model.labels import LabelChange, LabelKind, parse_selector
+from tinkbox.model.listing import Order
 from tinkbox.model.netboot import Netboot, OwnOsie
 from tinkbox.model.notes import Retirement
 from tinkbox.model.rollout import MAX_MACHINES, Member, OnFailure, Place, RolloutState
@@ -518,6 +520,28 @@ async def test_the_log_says_what_a_rollout_did_with_a_workflow(
     name = f"rollout {made.short}"
     said = [each.getMessage() for each in caplog.records if each.name == progression.__name__]
     assert said == [f"workflow {what} by {name}: {workflow.id}" for what in ("created", "canceled", "retried")]
+
+
+async def test_the_audit_says_what_a_rollout_did_with_each_workflow_and_who_made_it(box: Appliance) -> None:
+    ids = await prepared(box, 2)
+    made = (await box.rollouts.create(wanted(ids[:1]), "anna")).rollout
+    await go_on(box)
+    (workflow,) = await box.workflows.all()
+    await box.rollouts.cancel(made.id)
+    await go_on(box)
+    await go_on(box)
+    await box.rollouts.retry(made.id)
+    await go_on(box)
+    found, _ = await box.audit.listed(Listing(object=workflow.id, order=Order("number")))
+    lines = [each.document() for each in found]
+    assert [(each["kind"], each["who"], each["what"]) for each in lines] == [
+        ("own", "tinkbox", f"workflow {done}") for done in ("created", "canceled", "retried")
+    ]
+    assert {each["why"] for each in lines} == {f"rollout {made.id}, which anna made"}
+    (created,), (canceled,), (retried,) = [each["changed"] for each in lines]
+    assert (created["before"], canceled["before"], retried["before"]) == ("", created["after"], canceled["after"])
+    for name in (made.id, "one", mac(1), "machine-1"):
+        assert len((await box.audit.listed(Listing(object=name)))[0]) == 3, name
 
 
 async def test_a_rollout_of_which_nothing_has_begun_is_canceled_at_once(box: Appliance) -> None:

@@ -139,6 +139,48 @@ async def test_document_is_told_by_its_digest_before_and_after(door: Door) -> No
     assert deleted[0]["after"] == ""
 
 
+async def told(door: Door, method: str, path: str, document: object = None) -> Any:
+    """The line of a request that is done."""
+    await door.done(method, path, document)
+    return (await lines(door))[-1]
+
+
+async def test_change_that_changes_no_document_is_told_in_words_or_by_its_fingerprint(door: Door) -> None:
+    machine = await door.box.machine(1)
+    hello = await door.box.workflow()
+    accepted = await told(door, "PUT", "/v1/hardware/machine-1/tpm", {"sha256": "0" * 64})
+    forgotten = await told(door, "DELETE", "/v1/hardware/machine-1/tpm")
+    tpm = {"kind": "tpm", "key": machine}
+    assert accepted["changed"] == [{**tpm, "before": "", "after": "0" * 64}]
+    assert forgotten["changed"] == [{**tpm, "before": "0" * 64, "after": ""}]
+    wish = {"on_failure": True, "before": ["second"], "timeout": "30m"}
+    armed = await told(door, "POST", f"/v1/workflows/{hello}/breakpoints/arm", wish)
+    assert armed["why"] == "on failure; before second; timeout 1800 s"
+    assert (await told(door, "POST", f"/v1/workflows/{hello}/breakpoints/clear"))["why"] == "all of them"
+    labels = {"set": {"rack": "r1", "row": "2"}, "remove": ["gpu"]}
+    assert (await told(door, "PATCH", f"/v1/workflows/{hello}/labels", labels))["why"] == "rack=r1, row=2; gpu removed"
+    await door.done("POST", f"/v1/workflows/{hello}/cancel")
+    assert (await told(door, "POST", "/v1/hardware/machine-1/retire", {"reason": "a fan"}))["why"] == "a fan"
+    collected = await told(door, "POST", "/v1/images/gc", {})
+    assert collected["why"] == "freed 0 blobs of 0 bytes, and 0 images without a tag went for that"
+    assert collected["did"] == [{"what": "images collected", "which": "registry"}]
+
+
+async def test_verdict_is_told_with_its_action_and_why_and_without_what_may_be_secret(door: Door) -> None:
+    held = await hold(door.box, await door.box.machine(1))
+    wish = {
+        "verb": "retry",
+        "why": "again",
+        "fresh": True,
+        "command": ["sh", "-c", "x"],
+        "environment": {"KEY": "hunter2"},
+    }
+    line = await told(door, "POST", f"/v1/workflows/{held.workflow_id}/breakpoints/verdict", wish)
+    command = digest_of({"command": ["sh", "-c", "x"]})
+    assert line["why"].endswith(f": retry in a fresh container; with the command {command}; with KEY; again")
+    assert "hunter2" not in json.dumps(await lines(door))
+
+
 async def test_templates_and_workflows_are_told_by_their_digests(door: Door) -> None:
     await door.box.machine(1)
     made = (await door.done("POST", "/v1/templates", {"name": "hello", "data": HELLO}))["id"]

@@ -4,6 +4,7 @@ from aiohttp import web
 
 from tinkbox.api.access import keeping_to_scope, may_look, needing
 from tinkbox.api.answers import Json, answered
+from tinkbox.api.auditing import explain
 from tinkbox.api.changes import log_change
 from tinkbox.api.json_values import Identity, NamedIdentity
 from tinkbox.api.requests import LabelsWish, key_of, label_change_of, read_object, takes
@@ -35,7 +36,7 @@ def routes(machines: Machines, templates: Templates, workflows: Workflows, scope
     @takes(body=LabelsWish)
     async def of_machine(request: web.Request) -> Json[LabelledHardware]:
         """Set and remove labels of a machine."""
-        change = label_change_of(await read_object(request))
+        change = await _change(request)
         status = await machines.label(key_of(request), change)
         log_change(request, "hardware labelled", status.hardware.id)
         labels = _shown(request, status.hardware.labels, change)
@@ -44,7 +45,7 @@ def routes(machines: Machines, templates: Templates, workflows: Workflows, scope
     @takes(body=LabelsWish)
     async def of_template(request: web.Request) -> Json[TemplateDocument | LabelledTemplate]:
         """Set and remove labels of a template."""
-        change = label_change_of(await read_object(request))
+        change = await _change(request)
         template_id = await templates.label(key_of(request), change)
         log_change(request, "template labelled", template_id)
         found = await templates.get(template_id)
@@ -55,7 +56,7 @@ def routes(machines: Machines, templates: Templates, workflows: Workflows, scope
     @takes(body=LabelsWish)
     async def of_workflow(request: web.Request) -> Json[LabelledWorkflow]:
         """Set and remove labels of a workflow."""
-        change = label_change_of(await read_object(request))
+        change = await _change(request)
         workflow_id = await workflows.label(key_of(request), change)
         log_change(request, "workflow labelled", workflow_id)
         labels = _shown(request, await workflows.labels(workflow_id), change)
@@ -67,6 +68,17 @@ def routes(machines: Machines, templates: Templates, workflows: Workflows, scope
         web.patch("/v1/templates/{key}/labels", of_template),
         *keeping_to_scope(scopes.workflow, web.patch("/v1/workflows/{key}/labels", of_workflow)),
     )
+
+
+async def _change(request: web.Request) -> LabelChange:
+    """What is asked for, which the audit is told in words as well."""
+    change = label_change_of(await read_object(request))
+    told = [
+        ", ".join(f"{key}={value}" for key, value in change.set),
+        ", ".join(f"{key} removed" for key in change.removed),
+    ]
+    explain(request, "; ".join(each for each in told if each))
+    return change
 
 
 def _shown(request: web.Request, labels: Labels, change: LabelChange) -> dict[str, str]:

@@ -9,7 +9,7 @@ from aiohttp import web
 
 from tinkbox.api.access import caller, needing, needing_either, require_for
 from tinkbox.api.answers import OCTETS, Json, Media, answered
-from tinkbox.api.auditing import changed, changes_nothing, did, frees_room, note_rehearsal
+from tinkbox.api.auditing import changed, changes_nothing, did, explain, frees_room, note_rehearsal
 from tinkbox.api.json_values import ProblemFields
 from tinkbox.api.listing import Filters, listed
 from tinkbox.api.parameters import LIMIT, Parameter, sort_by
@@ -23,6 +23,7 @@ from tinkbox.model.errors import Invalid, Problem, Refusal
 from tinkbox.model.images.deleted import Deleted
 from tinkbox.model.images.listed_images import ImageDescriptor, ImageLine, SystemImageLine
 from tinkbox.model.images.room import Amount, Collected, ImageRoom
+from tinkbox.model.text import counted
 from tinkbox.wire.messages.json_fields import flag, texts
 
 
@@ -138,6 +139,13 @@ async def _tell_loaded(request: web.Request, images: Images, names: Sequence[str
         changed(request, "image", each, "", await _digest(images, each))
 
 
+def _tell_collected(request: web.Request, collected: Collected, *, is_rehearsal: bool) -> None:
+    if is_rehearsal:
+        return
+    did(request, "images collected", "registry")
+    explain(request, f"freed {collected.freed}, and {counted(collected.images, 'image')} without a tag went for that")
+
+
 def _amount(told: Amount) -> AmountDocument:
     return {"blobs": told.number, "size": told.octets}
 
@@ -227,6 +235,7 @@ def routes(images: Images) -> list[web.RouteDef]:
             now=flag(options, "now"),
             untagged=flag(options, "untagged"),
         )
+        _tell_collected(request, collected, is_rehearsal=dry_run)
         return answered(
             {
                 "dry_run": dry_run,

@@ -11,7 +11,7 @@ from aiohttp import web
 
 from tinkbox.api.access import by_itself, caller, keeping_to_scope, may_look, may_read_secrets, needing
 from tinkbox.api.answers import Json, answered
-from tinkbox.api.auditing import record_reading, recorded_reading
+from tinkbox.api.auditing import changed, record_reading, recorded_reading
 from tinkbox.api.changes import log_change
 from tinkbox.api.json_values import Document, Identity, NamedIdentity, ProblemFields, Time, time
 from tinkbox.api.listing import Query, Reads, selected
@@ -283,13 +283,17 @@ def routes(
     async def accept_tpm(request: web.Request) -> Json[ChangedHardware]:
         """Accept the TPM of this fingerprint."""
         fingerprint = text_field(await read_object(request), "sha256")
+        before = await machines.standing(key_of(request))
         status = await machines.accept_tpm(key_of(request), fingerprint, caller(request).name)
+        _tell_tpm(request, before, status)
         log_change(request, "TPM accepted", status.hardware.id)
         return answered(changed_document(request, status))
 
     async def forget_tpm(request: web.Request) -> Json[ChangedHardware]:
         """Forget the machine's TPM."""
+        before = await machines.standing(key_of(request))
         status = await machines.accept_tpm(key_of(request), "", caller(request).name)
+        _tell_tpm(request, before, status)
         log_change(request, "TPM forgotten", status.hardware.id)
         return answered(changed_document(request, status))
 
@@ -355,6 +359,12 @@ def credential_document(plain: Credential, door: TlsDoor | None) -> CredentialDo
     if made.authority:
         document |= {"authority": made.authority, "http_server": made.http_server}
     return document
+
+
+def _tell_tpm(request: web.Request, before: MachineStatus, after: MachineStatus) -> None:
+    """Tell the audit the fingerprints of the TPM that the machine had to show and has to show."""
+    if before.tpm_accepted != after.tpm_accepted:
+        changed(request, "tpm", after.hardware.id, before.tpm_accepted, after.tpm_accepted)
 
 
 async def _reads_secrets(request: web.Request, machine: Hardware) -> bool:

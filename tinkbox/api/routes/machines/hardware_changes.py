@@ -11,7 +11,7 @@ from aiohttp import web
 
 from tinkbox.api.access import caller, keeping_to_scope, may_look, needing, needing_either, require_for
 from tinkbox.api.answers import Json, answered
-from tinkbox.api.auditing import note_rehearsal
+from tinkbox.api.auditing import explain, note_rehearsal
 from tinkbox.api.changes import CANCELED, log_change
 from tinkbox.api.json_values import NamedIdentity, ProblemFields
 from tinkbox.api.long_answers import encoded, json_object, turn
@@ -243,10 +243,12 @@ def _leaving(departures: Departures) -> list[web.RouteDef]:
     async def retire(request: web.Request) -> Json[RetiredHardware]:
         """Take a machine out of service; with `created_at` only the one that was registered then."""
         document = await read_object(request)
+        reason = text(document, "reason", "")
+        explain(request, reason)
         status, canceled = await departures.retire(
             key_of(request),
             caller(request).name,
-            text(document, "reason", ""),
+            reason,
             force=flag(document, "force"),
             told=partial(log_change, request, CANCELED),
             created_at=made_at(text(document, "created_at", "")) if "created_at" in document else None,

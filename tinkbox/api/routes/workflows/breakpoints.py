@@ -8,6 +8,7 @@ from aiohttp import web
 
 from tinkbox.api.access import by_itself, caller, keeping_to_scope, may_look, needing
 from tinkbox.api.answers import Json, answered
+from tinkbox.api.auditing import explain
 from tinkbox.api.changes import log_change
 from tinkbox.api.json_values import Document, NamedIdentity, OutcomeDocument, Time, outcome, time
 from tinkbox.api.listing import Filters, Query, listed
@@ -21,14 +22,15 @@ from tinkbox.engine.turns import in_slices
 from tinkbox.engine.workflows.breakpoints import Breakpoints, Change, Standing
 from tinkbox.engine.workflows.workflows import Workflows
 from tinkbox.model.access import Right
+from tinkbox.model.audit import digest_of
 from tinkbox.model.breakpoint import DEFAULT_HOLD_SECONDS, Hold, Kind, Verb, Verdict, verdicts
 from tinkbox.model.breakpoint import Breakpoints as ArmedPlaces
-from tinkbox.model.duration import parse_duration
+from tinkbox.model.duration import parse_duration, show_duration
 from tinkbox.model.errors import Invalid, Problem
 from tinkbox.model.key_kinds import ToChange
 from tinkbox.model.listing import WorkflowListing
 from tinkbox.model.text import counted
-from tinkbox.model.workflow import Outcome, PlannedAction, State, Workflow
+from tinkbox.model.workflow import Outcome, PlannedAction, State, Workflow, full_name
 from tinkbox.store.workflows import Attempt
 from tinkbox.wire.messages.breakpoints import verdict_from_document
 from tinkbox.wire.messages.json_fields import flag, member, text, texts
@@ -183,6 +185,7 @@ class _BreakpointDoor:
         if change.on_failure is False:
             raise Invalid("on_failure: false arms nothing: leave it out, or clear it with POST …/breakpoints/clear")
         workflow_id = (await self._breakpoints.standing(key_of(request), ToChange.ANY)).workflow.id
+        explain(request, _in_words(change))
         await self._breakpoints.arm(workflow_id, change, caller(request).name)
         log_change(request, "breakpoints armed", workflow_id)
         return await self._standing(request, workflow_id)
@@ -193,6 +196,7 @@ class _BreakpointDoor:
         document = await read_options(request)
         change = change_from_document(document, PLACES) if document else None
         workflow_id = (await self._breakpoints.standing(key_of(request), ToChange.ANY)).workflow.id
+        explain(request, _in_words(change) if change is not None else "all of them")
         await self._breakpoints.clear(workflow_id, change, caller(request).name)
         log_change(request, "breakpoints cleared", workflow_id)
         return await self._standing(request, workflow_id)
@@ -206,7 +210,7 @@ class _BreakpointDoor:
             key_of(request), verdict, text(given, "hold") if "hold" in given else None
         )
         log_change(request, f"held action decided ({verdict.verb})", hold.workflow_id)
-        return await self._answer(request, hold)
+        return await self._answer(request, hold, _verdict_in_words(verdict))
 
     @takes(body=ExtensionWish, optional=True)
     async def extend(self, request: web.Request) -> Json[HoldDocument]:
@@ -216,20 +220,46 @@ class _BreakpointDoor:
         why = text(document, "why", "")
         hold = await self._breakpoints.extend(key_of(request), seconds, caller(request).name, why)
         log_change(request, "hold extended", hold.workflow_id)
-        return await self._answer(request, hold)
+        return await self._answer(request, hold, f"for {show_duration(seconds)}{why and ': '}{why}")
 
     async def _standing(self, request: web.Request, workflow_id: str) -> Json[BreakpointsDocument]:
         told = breakpoints_document(await self._breakpoints.standing(workflow_id))
         # What is held has output of the action, and what others decided.
         return answered(told if may_look(request) else {**told, "held": None})
 
-    async def _answer(self, request: web.Request, hold: Hold) -> Json[HoldDocument]:
+    async def _answer(self, request: web.Request, hold: Hold, done: str) -> Json[HoldDocument]:
+        """The hold after what was `done` in words, which the audit is told with the action."""
+        explain(request, done)
         workflow = await self._workflows.get(hold.workflow_id)
         made = await self._workflows.attempts(hold.workflow_id)
         position = next(each.position for each in made if each.token == hold.attempt)
+        explain(request, f"{full_name(workflow.actions[position].action)}: {done}")
         if not may_look(request) and hold.outcome is not None:
             hold = replace(hold, outcome=Outcome(state=hold.outcome.state, reason=hold.outcome.reason))
         return answered(hold_document(hold, workflow.actions[position].action))
+
+
+def _in_words(change: Change) -> str:
+    """What is armed or cleared, for the audit."""
+    told = [
+        "on failure" if change.on_failure else "",
+        f"before {', '.join(change.before)}" if change.before else "",
+        f"after {', '.join(change.after)}" if change.after else "",
+        f"timeout {change.timeout} s" if change.timeout is not None else "",
+        f"on expiry {change.on_expiry}" if change.on_expiry is not None else "",
+    ]
+    return "; ".join(each for each in told if each)
+
+
+def _verdict_in_words(verdict: Verdict) -> str:
+    """A verdict for the audit; of a command there is its digest, and of variables their names: their values may be secret."""
+    told = [
+        f"{verdict.verb}{' in a fresh container' if verdict.fresh else ''}",
+        f"with the command {digest_of({'command': list(verdict.command)})}" if verdict.command is not None else "",
+        f"with {', '.join(verdict.environment)}" if verdict.environment else "",
+        verdict.why,
+    ]
+    return "; ".join(each for each in told if each)
 
 
 def _waits(workflow: Mapping[str, Any]) -> bool:

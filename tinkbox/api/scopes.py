@@ -2,29 +2,36 @@
 
 What a key means outside of a scope is not found, in the same words as what does not exist: so nothing is learned of it.  A
 key that may be asked for is replaced by the id that it means, so that the route means the same.
+
+A machine within may be busy with work outside.  That it is so is told, and nothing else of that work: `MachinesWithin.outside`
+says which that is, and what names it, be it a refusal or a part of an answer, becomes OUTSIDE here, before it is answered.
 """
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import wraps
+from typing import Any
 
 from aiohttp import web
 
-from tinkbox.api.access import caller
+from tinkbox.api.access import caller, keeps_to_scope
 from tinkbox.api.requests import key_of
+from tinkbox.door.problems import Handler
 from tinkbox.door.requests.live_requests import LiveRequests
 from tinkbox.engine.machines.machines import Machines
-from tinkbox.engine.machines.machines_within import MachinesWithin
 from tinkbox.engine.people.tokens import LEFT_SCOPE, Tokens
 from tinkbox.engine.workflows.breakpoints import Breakpoints
+from tinkbox.engine.workflows.journals import LostWork
 from tinkbox.model.access import Caller
-from tinkbox.model.errors import Conflict, NotFound
-from tinkbox.model.hardware import Hardware
+from tinkbox.model.errors import Conflict, NotFound, Refusal
+from tinkbox.model.history import told_of_others
 from tinkbox.model.key_kinds import ToChange
-from tinkbox.model.labels import Relabelled, Selector
+from tinkbox.model.labels import Relabelled
 from tinkbox.model.listing import WorkflowListing
+from tinkbox.model.telling import OUTSIDE, Telling
 from tinkbox.model.text import quoted
-from tinkbox.model.workflow import Workflow
+from tinkbox.model.workflow import Event, Workflow
 
 _LOOKS = ("GET", "HEAD")
 
@@ -49,9 +56,8 @@ class Scopes:
 
     def machine_of(self, person: Caller, key: str) -> str:
         """The id of the machine that a key means; raises NotFound, and Conflict where it means several."""
-        within = MachinesWithin(self._machines.known, person.scope)
         try:
-            return within.find(key).hardware.id
+            return self._machines.within(person.scope).find(key).hardware.id
         except NotFound:
             if person.scope is None:
                 raise
@@ -64,7 +70,7 @@ class Scopes:
         machine = ""
         with suppress(NotFound, Conflict):
             machine = self.machine_of(person, key)
-        ids = self.ids(person.scope)
+        ids = self._machines.within(person.scope).ids()
         try:
             return (await self._breakpoints.standing_among(key, ids, machine, to_change)).workflow.id
         except NotFound:
@@ -77,14 +83,59 @@ class Scopes:
         except (NotFound, Conflict):
             raise _none("shell", key, person) from None
 
-    def ids(self, scope: Selector) -> tuple[str, ...]:
-        """The ids of the machines within a scope."""
-        return tuple(each.hardware.id for each in self._machines.known.all() if scope.matches(each.hardware.labels))
-
     def listing(self, request: web.Request, wanted: WorkflowListing) -> WorkflowListing:
         """The same list, of the workflows that who asks may see."""
         scope = caller(request).scope
-        return wanted if scope is None else replace(wanted, within=self.ids(scope))
+        return wanted if scope is None else replace(wanted, within=self._machines.within(scope).ids())
+
+    async def text_for(self, request: web.Request, telling: Telling) -> str:
+        """What who asks may be told of this."""
+        return OUTSIDE if telling.text and await self._outside(request, telling.of) else telling.text
+
+    async def lost_for(self, request: web.Request, lost: Sequence[LostWork]) -> list[LostWork]:
+        """The same lost histories, of which those that tell of work outside tell no more than that they are there."""
+        outside = await self._outside(request, [each for one in lost for each in one.of])
+        return [
+            replace(each, history=replace(each.history, entries=()), workflows=(), hint=OUTSIDE)
+            if outside.intersection(each.of)
+            else each
+            for each in lost
+        ]
+
+    async def events_for(self, request: web.Request, events: Sequence[Event]) -> list[Event]:
+        """The same events, of which those that tell of work outside have no words of it (`history.told_of_others`)."""
+        outside = await self._outside(request, [each for event in events for each in told_of_others(event)])
+        return [
+            replace(each, data={**each.data, "message": OUTSIDE, "attempts": []})
+            if outside.intersection(told_of_others(each))
+            else each
+            for each in events
+        ]
+
+    def guarding(self, routes: Iterable[web.RouteDef]) -> list[web.RouteDef]:
+        """The same routes, of which those that answer whoever has a scope name no work outside where they refuse."""
+        return [
+            web.RouteDef(each.method, each.path, self._guarded(each.handler), each.kwargs)
+            if keeps_to_scope(each.handler)
+            else each
+            for each in routes
+        ]
+
+    def _guarded(self, handler: Any) -> Handler:
+        @wraps(handler)
+        async def guarded(request: web.Request) -> web.StreamResponse:
+            try:
+                response: web.StreamResponse = await handler(request)
+            except Refusal as refusal:
+                if await self._outside(request, refusal.of):
+                    raise type(refusal)(f"this is not done because of {OUTSIDE}") from None
+                raise
+            return response
+
+        return guarded
+
+    async def _outside(self, request: web.Request, ids: Sequence[str]) -> frozenset[str]:
+        return await self._machines.work_outside(caller(request).scope, ids) if ids else frozenset()
 
 
 def end_beyond_scopes(machines: Machines, tokens: Tokens, requests: LiveRequests) -> None:
@@ -99,12 +150,6 @@ def end_beyond_scopes(machines: Machines, tokens: Tokens, requests: LiveRequests
 def workflow_machines(workflow: Workflow) -> list[str]:
     """The ids of all machines that a workflow has actions for."""
     return list(dict.fromkeys(each.action.worker for each in workflow.actions))
-
-
-def is_within(request: web.Request, machine: Hardware) -> bool:
-    """Whether who asks may see a machine."""
-    scope = caller(request).scope
-    return scope is None or scope.matches(machine.labels)
 
 
 def _none(kind: str, key: str, person: Caller) -> NotFound:

@@ -3,7 +3,7 @@
 Their text is for the operator.  The HTTP doors map them to a status once, at the edge.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 
@@ -44,7 +44,15 @@ class Remarks:
 
 
 class Refusal(Exception):
-    """Base of all refusals; `str()` is one line that says what, where and the way out."""
+    """Base of all refusals; `str()` is one line that says what, where and the way out.
+
+    `of` are the ids of the workflows and rollouts that the line names beside what was asked about: who may not know of one
+    of these is told something else (`model.telling`).
+    """
+
+    def __init__(self, summary: str = "", *, of: Iterable[str] = ()) -> None:
+        super().__init__(summary)
+        self.of = tuple(of)
 
 
 class NotFound(Refusal):

@@ -241,6 +241,13 @@ def history_lost(worker: str, entries: Sequence[Entry]) -> Fact:
     }
 
 
+def told_of_others(event: Event) -> list[str]:
+    """The ids of the workflows that an event of one tells of: of what its machine did, that may be for others."""
+    if event.kind != "history.lost":
+        return []
+    return [str(each["workflow_id"]) for each in event.data["attempts"]]
+
+
 def history_taken_over(who: str) -> Fact:
     """A person had the store brought up to what the machines did."""
     return "history.taken-over", {"who": who}

@@ -36,6 +36,7 @@ class WorkflowListing:
     `selector` is of their labels, and of those of their machines for keys that they do not have themselves.
     `since` is the earliest time of creation, `limit` how many are listed, 0: all.  `machines` are the ids of all machines as
     `order` by machine has them.  `within` are the ids of machines beyond which no workflow that is listed has work, None: any.
+    `among` are the ids of the only workflows that may be listed, None: any.
     """
 
     states: tuple[State, ...] = ()
@@ -46,4 +47,5 @@ class WorkflowListing:
     order: Order = Order("created_at")
     machines: Sequence[str] = ()
     within: Sequence[str] | None = None
+    among: Sequence[str] | None = None
     limit: int = 0

@@ -79,6 +79,8 @@ def _conditions(wanted: WorkflowListing) -> Iterator[tuple[str, list[Any]]]:
             "id IN (SELECT workflow_id FROM action WHERE worker = ? UNION SELECT workflow_id FROM service WHERE host = ?)",
             [wanted.machine, wanted.machine],
         )
+    if wanted.among is not None:
+        yield "id IN (SELECT value FROM json_each(?))", [json.dumps(list(wanted.among))]
     if wanted.within is not None:
         within = json.dumps(list(wanted.within))
         yield "id IN (SELECT workflow_id FROM action WHERE worker IN (SELECT value FROM json_each(?)))", [within]

@@ -387,12 +387,16 @@ class WorkflowTable:
         ).fetchall()
         return {row["name"] for row in rows}
 
-    def newest_of(self, worker: str) -> list[Workflow]:
-        """The workflow with an action for this machine that was made or retried last; empty when there is none."""
+    def newest_of(self, worker: str, among: Collection[str] | None = None) -> list[Workflow]:
+        """The workflow with an action for this machine that was made or retried last, of those `among` these, None: of all.
+
+        Empty when there is none.
+        """
         return self._workflows(
             "WHERE place = (SELECT max(place) FROM workflow WHERE NOT deleting "
-            "AND id IN (SELECT workflow_id FROM action WHERE worker = ?))",
-            (worker,),
+            "AND id IN (SELECT workflow_id FROM action WHERE worker = ?1) "
+            "AND (?2 IS NULL OR id IN (SELECT value FROM json_each(?2))))",
+            (worker, None if among is None else json.dumps(list(among))),
         )
 
     def overtaking(self, workflow_id: str, worker: str) -> list[tuple[str, str, State]]:

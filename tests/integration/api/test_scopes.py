@@ -10,6 +10,9 @@ import pytest
 from tests.integration.api.door import Door
 from tests.integration.engine.appliance import HELLO, RELAY, hardware, mac
 from tests.integration.engine.held import hold
+from tinkbox.model.telling import OUTSIDE
+from tinkbox.model.workflow import State
+from tinkbox.wire.syslog import Message, Severity
 
 IN, OUT = 1, 2
 
@@ -146,6 +149,87 @@ async def test_holds_and_shells_are_of_the_scope_alone(rack: Rack) -> None:
         assert status == 404, path
     opened = await rack.door.done("POST", f"/v1/workflows/{offer.workflow_id}/shells", {"tty": True})
     assert (await rack.ask("GET", f"/v1/shells/{opened['id']}/recording"))[0] == 404
+
+
+async def test_that_work_outside_has_a_machine_within_is_told_and_whom_to_ask(rack: Rack) -> None:
+    mine = await made(rack.door, IN)
+    worker = str(hardware(IN)["id"])
+    offer = await rack.door.box.offer(worker)
+    assert offer is not None
+    await rack.door.box.report(worker, offer, State.FAILED, reason="Mine", message="of my own")
+    shown = await rack.done("GET", "/v1/hardware/machine-1")
+    assert shown["failure"] == {"workflow_id": mine, "reason": "Mine", "message": "hello world/hello_world: of my own"}
+    await rack.door.done("POST", "/v1/templates", {"name": "relay", "data": RELAY})
+    both = {"template": "relay", "hardware": {"a": mac(IN), "b": mac(OUT)}}
+    await rack.door.done("POST", "/v1/workflows", both)
+    why = f"this is not done because of {OUTSIDE}"
+    for method, path, wish in (
+        ("GET", "/v1/hardware/machine-1?to_change=delete", None),
+        ("GET", "/v1/hardware/machine-1?to_change=retire", None),
+        ("POST", "/v1/workflows", {"template": "hello", "machine": "machine-1"}),
+        ("POST", f"/v1/workflows/{mine}/retry", None),
+    ):
+        status, problem = await rack.ask(method, path, wish)
+        assert (status, problem["detail"]) == (409, why), path
+    assert (await rack.done("GET", f"/v1/workflows/{mine}/state"))["overtaken"] == OUTSIDE
+    behind = await made(rack.door, IN)
+    assert (await rack.done("GET", f"/v1/workflows/{behind}/state"))["waiting"] == OUTSIDE
+    offer = await rack.door.box.offer(worker)
+    assert offer is not None
+    await rack.door.box.report(worker, offer, State.FAILED, reason="Theirs", message="a secret")
+    await rack.door.done("DELETE", f"/v1/workflows/{behind}")
+    shown = await rack.done("GET", "/v1/hardware/machine-1")
+    assert shown["failure"] == {"workflow_id": "", "reason": "", "message": OUTSIDE}
+    assert shown["state"] == "failed"
+
+
+async def test_a_machine_means_its_newest_workflow_within_the_scope(rack: Rack) -> None:
+    mine = await made(rack.door, IN)
+    await rack.door.done("POST", "/v1/templates", {"name": "relay", "data": RELAY})
+    both = {"template": "relay", "hardware": {"a": mac(IN), "b": mac(OUT)}}
+    await rack.door.done("POST", "/v1/workflows", both)
+    assert (await rack.done("GET", "/v1/workflows/machine-1"))["id"] == mine
+    assert (await rack.done("POST", "/v1/workflows/machine-1/cancel"))["id"] == mine
+
+
+async def test_the_timeline_tells_of_work_within_the_scope(rack: Rack) -> None:
+    worker, box = str(hardware(IN)["id"]), rack.door.box
+    mine = await made(rack.door, IN)
+    offer = await box.offer(worker)
+    assert offer is not None
+    box.syslog.said(mac(IN), Message(facility=1, severity=Severity.NOTICE, program="tinkbox", text="it begins"))
+    box.clock.forward(1)
+    await box.report(worker, offer, State.FAILED, reason="Mine", message="of my own")
+    box.clock.forward(1)
+    box.syslog.said(mac(IN), Message(facility=1, severity=Severity.NOTICE, program="tinkbox", text="it asks for work"))
+    told = await rack.done("GET", "/v1/hardware/machine-1/timeline")
+    assert [each["detail"] for each in told if each["stage"] in ("action", "said")] == [
+        "hello world/hello_world begun",
+        "tinkbox: it begins",
+        "hello world/hello_world FAILED after 1.0 s, Mine: 'of my own'",
+    ]
+    assert {each["facts"]["workflow"] for each in told if each["stage"] == "action"} == {mine}
+
+
+async def test_a_machine_is_named_among_those_within_the_scope(rack: Rack) -> None:
+    document = hardware(OUT)
+    document["network"]["interfaces"][0]["dhcp"]["hostname"] = "machine-1"
+    await rack.door.done("POST", "/v1/hardware", document)
+    for status in (
+        await rack.done("GET", "/v1/hardware/machine-1"),
+        *(await rack.done("GET", "/v1/hardware")),
+        await rack.done("PATCH", "/v1/hardware/machine-1/labels", {"set": {"gpu": "no"}}),
+        await rack.done("DELETE", "/v1/hardware/machine-1/https"),
+        await rack.done("DELETE", "/v1/hardware/machine-1/tpm"),
+    ):
+        assert status["key"] == "machine-1"
+    identity = hardware(IN)["id"]
+    assert (await rack.door.done("GET", f"/v1/hardware/{identity}"))["key"] == identity
+    mine = await made(rack.door, IN)
+    await rack.door.done("POST", f"/v1/hardware/{identity}/retire", {"force": True})
+    for method, path in (("GET", "/v1/hardware/machine-1/credential"), ("POST", f"/v1/workflows/{mine}/retry")):
+        status, problem = await rack.ask(method, path)
+        assert (status, "`tinkbox hardware return machine-1` takes it" in problem["detail"]) == (409, True), problem
 
 
 async def test_a_machine_that_leaves_the_scope_is_out_of_it_at_once(rack: Rack) -> None:

@@ -147,11 +147,11 @@ class OperatorDoor:
             "workflow": WorkflowDocuments(self.workflows),
         }
         names = Names(self.machines.known, self.templates, self.workflows, self.rollouts, self.shells)
-        described = naming(comparing(self._described(), kinds), names)
+        scopes = Scopes(self.machines, self.breakpoints)
+        described = naming(comparing(scopes.guarding(self._described(scopes)), kinds), names)
         return [*described, *openapi.routes(described)]
 
-    def _described(self) -> list[web.RouteDef]:
-        scopes = Scopes(self.machines, self.breakpoints)
+    def _described(self, scopes: Scopes) -> list[web.RouteDef]:
         return [
             *hardware.routes(
                 self.machines,

@@ -114,7 +114,7 @@ class Work:
 
     `action` is `task/action` in `action_state`, begun at `since`; empty before the first one.  `machine` is the MAC of the
     machine that it is for.  `contact` is when that machine's worker was heard of last, and `polls` tells how often it asks at least.
-    `before` names the workflows that the machine does first, `awaited` the services that must be ready before it begins.
+    `before` names the workflows that the machine does first, `waits_of` all that `waits` names, `awaited` the services that must be ready before it begins.
     `kernel` are lines of the machine's kernel since the action began, oldest first.
     `answers` tells whether the machine's address answers ARP now, None where that was not asked; `silent_beside` are other
     machines behind the same relay or on the same network whose workers are silent as well; `link` is what is wrong with the
@@ -144,6 +144,7 @@ class Work:
     contact: datetime | None = None
     polls: timedelta = timedelta(seconds=ORDERS_SECONDS)
     before: tuple[str, ...] = ()
+    waits_of: tuple[str, ...] = ()
     awaited: tuple[str, ...] = ()
     kernel: tuple[Line, ...] = ()
     answers: bool | None = None

@@ -56,6 +56,7 @@ from tinkbox.model.inventory import Inventory
 from tinkbox.model.leases import GIVES_ADDRESSES, Claimant, Lease, Subnet
 from tinkbox.model.limits import Standing
 from tinkbox.model.sightings import Sighting
+from tinkbox.model.telling import Telling
 from tinkbox.model.text import counted, machines_named, natural, one_line, quoted, shortened
 from tinkbox.model.vitals import PACKET_FILTER, QUESTIONS_BY_MAC, Vitals
 from tinkbox.model.workflow import BEGUN, FINAL, State
@@ -316,7 +317,7 @@ class Examiner:
         known = self._machines.known
         return known.name(known.holder(MacAddress(mac))) if mac else ""
 
-    async def waits(self, workflow_id: str) -> str:
+    async def waits(self, workflow_id: str) -> Telling:
         """What a workflow waits for, as what stands behind "waiting for"; empty: nothing."""
         return await self._work.waits(workflow_id)
 

@@ -28,6 +28,7 @@ from tinkbox.model.hardware import MacAddress, called
 from tinkbox.model.images.standing import StandingOf
 from tinkbox.model.reasons import hint
 from tinkbox.model.services import APPLIANCE, Phase, PlannedService, ServiceStatus
+from tinkbox.model.telling import Telling
 from tinkbox.model.text import named, one_line, quoted
 from tinkbox.model.workflow import FINAL, ActionStatus, ListedWorkflow, PlannedAction, State, WorkflowHead, full_name
 from tinkbox.store.database import Store, Tables
@@ -152,9 +153,11 @@ class WorkInHand:
             machines=tuple(dict.fromkeys(each for each in (work.hardware_id, *hosts) if each)),
         )
 
-    async def waits(self, workflow_id: str) -> str:
+    async def waits(self, workflow_id: str) -> Telling:
         """What a workflow waits for now, empty where it waits for nothing."""
-        return next((each.waits for each in await self._with_chain(await self._some([workflow_id]))), "")
+        for work in await self._with_chain(await self._some([workflow_id])):
+            return Telling(text=work.waits, of=work.waits_of)
+        return Telling()
 
     async def with_kernel(self, work: Work) -> Work:
         """The same with what the kernel of its machine said since the action began."""
@@ -248,7 +251,11 @@ class WorkInHand:
         """The same with what those wait for that are done first."""
         ahead = {each.id: each for each in await self._some([*{first for each in works for first in each.before}])}
         return [
-            replace(each, waits=f"{each.waits}; that one waits for {ahead[each.before[0]].waits}")
+            replace(
+                each,
+                waits=f"{each.waits}; that one waits for {ahead[each.before[0]].waits}",
+                waits_of=(*each.waits_of, *ahead[each.before[0]].waits_of),
+            )
             if each.waits and each.before and each.before[0] in ahead and ahead[each.before[0]].waits
             else each
             for each in works
@@ -260,7 +267,8 @@ class WorkInHand:
         record = self._machines.known.get(worker)
         machine = record.hardware if record is not None else None
         again = create_command(flow.template_name, flow.devices, machine)
-        return overtaken_on(tables, flow.id, worker, again) if worker else "", changed_since(tables, flow, machine)
+        why = overtaken_on(tables, flow.id, worker, again) if worker else Telling()
+        return why.text, changed_since(tables, flow, machine)
 
     def _before(self, flow: ListedWorkflow, first: str | None) -> tuple[str, str] | None:
         other = self._kept.get(first or "")
@@ -325,7 +333,7 @@ class WorkInHand:
                 held=work.action if held else "",
                 begun=flow.state is State.RUNNING,
             )
-            work = replace(work, waits=waits)
+            work = replace(work, waits=waits, waits_of=work.before)
         return work
 
     def _is_idle(self, machine: MachineStatus) -> bool:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from tinkbox.engine.machines.machines import Machines
+from tinkbox.engine.machines.timeline_within import WORKFLOW, told_within, works
 from tinkbox.engine.timeline.sighting_rules import MAX_DETAIL
 from tinkbox.engine.timeline.stalls import stalled
 from tinkbox.engine.timeline.syslog import Lost, Syslog
@@ -13,6 +14,7 @@ from tinkbox.engine.turns import in_slices
 from tinkbox.model.boot import Stage
 from tinkbox.model.errors import Invalid, NotFound
 from tinkbox.model.hardware import MacAddress
+from tinkbox.model.labels import Selector
 from tinkbox.model.sightings import Fact, Line, Sighting
 from tinkbox.model.text import one_line, quoted
 from tinkbox.model.workflow import Outcome
@@ -78,12 +80,15 @@ class Seen:
             raise NotFound(f"nothing was seen of machine {key} yet")
         return self._machine(max(newest, key=lambda each: each.at))
 
-    async def story(self, key: str, lines: int = SHOWN_LINES) -> list[Sighting]:
+    async def story(self, key: str, lines: int = SHOWN_LINES, scope: Selector | None = None) -> list[Sighting]:
         """The timeline with the attempts at the machine's actions and the newest syslog lines, oldest first.
 
-        Raises NotFound for a machine that is not known and was not seen.
+        Of work that who has a `scope` may not know nothing is told (`timeline_within`).  Raises NotFound for a machine that is not known and was not seen.
         """
-        return await self._story(*await self.which(key), lines)
+        told = await self._story(*await self.which(key), lines)
+        if scope is None:
+            return told
+        return told_within(told, await self._machines.work_outside(scope, works(told)))
 
     async def of(self, mac: MacAddress) -> list[Sighting]:
         """As `story`, of the machine with a MAC, whoever else is called like it; without syslog lines."""
@@ -126,7 +131,7 @@ def _of_act(mac: MacAddress, act: Act) -> list[Sighting]:
     """How an attempt at an action began, and how it ended."""
     name = f"{act.task}/{act.action}"
     facts: dict[str, Fact] = {
-        "workflow": act.workflow_id,
+        WORKFLOW: act.workflow_id,
         "task": act.task,
         "action": act.action,
         "attempt": act.attempt,

@@ -5,6 +5,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
+from typing import Final
 
 from tinkbox.engine.machines.absences import Absences
 from tinkbox.engine.machines.boot_facts import BootFactsCache
@@ -13,6 +14,7 @@ from tinkbox.engine.machines.boot_progress import BootProgress
 from tinkbox.engine.machines.boot_tickets import Kind, Seal
 from tinkbox.engine.machines.enrolments import Enrolments
 from tinkbox.engine.machines.known_machines import KnownMachines
+from tinkbox.engine.machines.machines_within import MachinesWithin
 from tinkbox.engine.machines.replacement import (
     agent_in_the_way,
     claims,
@@ -41,6 +43,7 @@ from tinkbox.model.machine_keys import KeptMachines, typed
 from tinkbox.model.machine_state import Doing, MachineState, state_of
 from tinkbox.model.notes import Retirement
 from tinkbox.model.session import TpmRule
+from tinkbox.model.telling import OUTSIDE
 from tinkbox.model.text import one_line
 from tinkbox.model.workflow import ListedWorkflow, State
 from tinkbox.store.database import Store, Tables
@@ -52,7 +55,7 @@ _FINGERPRINT = re.compile(r"[0-9a-f]{64}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failure:
-    """How the newest workflow of a machine failed, while none is under way."""
+    """How the newest workflow of a machine failed, while none is under way; one that is outside has no id and no reason."""
 
     workflow_id: str
     reason: str
@@ -251,31 +254,43 @@ class Machines:
         """Every machine, oldest first."""
         return await in_slices(self._status, list(self.known.all()))
 
-    async def listed(self, selector: Selector = ALL) -> list[MachineStatus]:
-        """Every machine with such labels, oldest first, also with what becomes of its workflow."""
-        work = await self._work()
+    async def listed(self, selector: Selector = ALL, scope: Selector | None = None) -> list[MachineStatus]:
+        """Every machine with such labels within a scope, oldest first, also with what becomes of its workflow."""
+        within = self.within(scope)
+        work = await self._work(within, None if scope is None else within.ids())
 
         def selected(record: MachineRecord) -> MachineStatus | None:
-            if not selector.matches(record.hardware.labels):
+            if not (selector.matches(record.hardware.labels) and within.has(record.hardware.id)):
                 return None
-            return self._status(record, *work.get(record.hardware.id, ()))
+            return self._status(record, *work.get(record.hardware.id, ()), within=within)
 
         found = await in_slices(selected, list(self.known.all()))
         return [each for each in found if each is not None]
 
-    async def standing(self, key: str) -> MachineStatus:
-        """As `get`, also with what becomes of its workflow."""
-        record = self.known.find(key)
-        work = await self._work([record.hardware.id])
-        return self._status(record, *work.get(record.hardware.id, ()))
+    def within(self, scope: Selector | None) -> MachinesWithin:
+        """The machines within a scope, and what may be told of their work."""
+        return MachinesWithin(self.known, scope)
 
-    async def _work(self, ids: Sequence[str] | None = None) -> dict[str, tuple[Failure | None, Doing | None]]:
-        """How the work of machines failed, or what else it tells of where they stand; of all machines, or of some."""
+    async def standing(self, key: str, scope: Selector | None = None) -> MachineStatus:
+        """As `get`, also with what becomes of its workflow."""
+        within = self.within(scope)
+        record = within.find(key)
+        work = await self._work(within, [record.hardware.id])
+        return self._status(record, *work.get(record.hardware.id, ()), within=within)
+
+    async def _work(
+        self, within: MachinesWithin, ids: Sequence[str] | None
+    ) -> dict[str, tuple[Failure | None, Doing | None]]:
+        """How the work of machines failed, or what else it tells of where they stand; of all machines, or of some.
+
+        Of what failed outside only that it did is told.
+        """
 
         def question(tables: Tables) -> dict[str, tuple[Failure | None, Doing | None]]:
             notable = tables.machine_work.notable(ids)
             failed = {each for each, state in notable.values() if state in (State.FAILED, State.TIMEOUT)}
             failures = {each.id: _failure(each) for each in tables.workflows.listed(list(failed))}
+            failures |= dict.fromkeys(within.outside(tables, failed), _FAILED_OUTSIDE)
             reached = tables.machine_work.reached({each for each, _ in notable.values()} - failed)
             return {
                 machine: (failures.get(each), reached[each].tells(machine, state) if each in reached else None)
@@ -284,7 +299,7 @@ class Machines:
 
         return await self._store.read(question)
 
-    async def label(self, key: str, change: LabelChange) -> MachineStatus:
+    async def label(self, key: str, change: LabelChange, scope: Selector | None = None) -> MachineStatus:
         """Change a machine's labels; raises as `get`, and Invalid for too many."""
         hardware_id = self.known.find(key).hardware.id
 
@@ -295,16 +310,31 @@ class Machines:
         await self._store.write(use_case)
         await self.refresh([hardware_id])
         self._wakeups.wake(CHANGES)
-        return self._status(self.known.find(hardware_id))
+        return self._status(self.known.find(hardware_id), within=self.within(scope))
 
-    async def get(self, key: str) -> MachineStatus:
-        """Raises NotFound, or Conflict when the key fits several."""
-        return self._status(self.known.find(key))
+    async def get(self, key: str, scope: Selector | None = None) -> MachineStatus:
+        """As who has a `scope` may know it, None: everything.  Raises NotFound, or Conflict when the key fits several."""
+        within = self.within(scope)
+        return self._status(within.find(key), within=within)
 
-    async def needed_by(self, key: str) -> list[str]:
-        """The ids of the workflows that are not over and need a machine; raises as `get`."""
-        hardware_id = self.known.find(key).hardware.id
-        return await self._store.read(lambda tables: tables.workflows.needing(hardware_id))
+    async def needed_by(self, key: str, scope: Selector | None = None) -> list[str]:
+        """The ids of the workflows within a scope that are not over and need a machine; raises as `get`."""
+        within = self.within(scope)
+        hardware_id = within.find(key).hardware.id
+
+        def question(tables: Tables) -> list[str]:
+            needing = tables.workflows.needing(hardware_id)
+            outside = within.outside(tables, needing)
+            return [each for each in needing if each not in outside]
+
+        return await self._store.read(question)
+
+    async def work_outside(self, scope: Selector | None, ids: Collection[str]) -> frozenset[str]:
+        """Which of these workflows and rollouts who has this scope may not know (`MachinesWithin.outside`)."""
+        if scope is None or not ids:
+            return frozenset()
+        within = self.within(scope)
+        return await self._store.read(lambda tables: within.outside(tables, ids))
 
     async def waited_for(self) -> dict[str, datetime]:
         """By id, the machines that unfinished workflows wait for, and since when."""
@@ -329,7 +359,8 @@ class Machines:
         if needing:
             raise Conflict(
                 f"workflow {needing[0]} is not over and needs machine {hardware_id}: `tinkbox workflow cancel {needing[0][:8]}` "
-                "ends it, with --force also when the machine does not answer"
+                "ends it, with --force also when the machine does not answer",
+                of=needing[:1],
             )
         tables.hardware.delete(hardware_id)
         tables.sessions.forget([hardware_id])
@@ -340,21 +371,21 @@ class Machines:
         await self.sessions.refresh(*ids)
         self._wakeups.wake(CHANGES)
 
-    def credential(self, key: str, server: str, registry: str, who: str) -> Credential:
+    def credential(self, key: str, server: str, registry: str, who: str, scope: Selector | None = None) -> Credential:
         """What a person starts a worker with by hand on this machine, for the node door at `server`: a boot ticket."""
-        hardware = _in_service(self.known.find(key), self.known).hardware
+        hardware = _in_service(self.known.find(key), self.within(scope)).hardware
         hardware_id = hardware.id
         ticket = self.sessions.ticket(Kind.BY_HAND, hardware_id)
         self.progress.saw(self.progress.seen_last(hardware), Stage.CREDENTIAL, f"by {who}", who=who)
         return Credential(server=server, registry=registry, worker=hardware_id, token=ticket)
 
-    async def rotate(self, key: str, server: str, registry: str, who: str) -> Credential:
+    async def rotate(self, key: str, server: str, registry: str, who: str, scope: Selector | None = None) -> Credential:
         """The same for a person, and let nothing count any more that was given or exchanged before."""
-        hardware_id = _in_service(self.known.find(key), self.known).hardware.id
+        hardware_id = _in_service(self.known.find(key), self.within(scope)).hardware.id
         ticket = await self.sessions.rotate(hardware_id, who)
         return Credential(server=server, registry=registry, worker=hardware_id, token=ticket)
 
-    async def accept_tpm(self, key: str, fingerprint: str, who: str) -> MachineStatus:
+    async def accept_tpm(self, key: str, fingerprint: str, who: str, scope: Selector | None = None) -> MachineStatus:
         """For a person, have a machine show the TPM of this fingerprint from its next boot on; empty: its next one is its first.
 
         Raises Invalid for what is no fingerprint.
@@ -366,14 +397,14 @@ class Machines:
         record = self.known.find(key)
         await self.sessions.accept_tpm(record.hardware.id, wanted, who)
         self._wakeups.wake(CHANGES)
-        return self._status(record)
+        return self._status(record, within=self.within(scope))
 
-    async def forget_https(self, key: str, who: str) -> MachineStatus:
+    async def forget_https(self, key: str, who: str, scope: Selector | None = None) -> MachineStatus:
         """For a person, let a machine boot by plain HTTP again; raises as `get`."""
         record = self.known.find(key)
         await self.enrolments.forget(record.hardware.id, who)
         self._wakeups.wake(CHANGES)
-        return self._status(record)
+        return self._status(record, within=self.within(scope))
 
     def authenticate(self, text: str, instance: str, address: str) -> str:
         """The id of the machine whose worker shows a secret; raises as `Sessions.authenticate` does."""
@@ -405,13 +436,18 @@ class Machines:
         self.progress.begin_anew(ids)
 
     def _status(
-        self, record: MachineRecord, failure: Failure | None = None, doing: Doing | None = None
+        self,
+        record: MachineRecord,
+        failure: Failure | None = None,
+        doing: Doing | None = None,
+        *,
+        within: MachinesWithin | None = None,
     ) -> MachineStatus:
         mac = self.progress.seen_last(record.hardware)
         newest = self.timeline.newest(mac) if mac else None
         # It may have been seen before anybody told of it; what others did about it is nowhere that it is.
         seen = newest if newest and is_its_own(newest.stage, newest.facts) else None
-        session, key = self.sessions.of(record.hardware.id), self.known.key(record.hardware)
+        session, key = self.sessions.of(record.hardware.id), (within or self.known).key(record.hardware)
         return MachineStatus(
             hardware=record.hardware,
             key=key,
@@ -432,6 +468,9 @@ class Machines:
             failure=failure,
             doing=doing,
         )
+
+
+_FAILED_OUTSIDE: Final = Failure(workflow_id="", reason="", message=OUTSIDE)
 
 
 def _failure(workflow: ListedWorkflow) -> Failure:
@@ -468,10 +507,10 @@ def refuse_deleted(tables: Tables, hardware_id: str) -> None:
         raise NotFound(f"hardware {hardware_id} was deleted meanwhile")
 
 
-def refuse_retired(tables: Tables, ids: Iterable[str]) -> None:
-    """Raise Conflict, which says what to do, where one of these machines is out of service."""
+def refuse_retired(tables: Tables, ids: Iterable[str], kept: KeptMachines | None = None) -> None:
+    """Raise Conflict, which says what to do, where one of these machines is out of service; `kept` are those it is named among."""
     for record in tables.hardware.some([each for each in ids if tables.retirements.of(each)]):
-        _in_service(record, tables.hardware)
+        _in_service(record, kept or tables.hardware)
 
 
 def _in_service(record: MachineRecord, kept: KeptMachines) -> MachineRecord:

@@ -1,12 +1,19 @@
-"""The machines within a scope, looked up as if there were no others: so nothing is learned of those that are outside."""
+"""The machines within a scope, looked up as if there were no others, and which work is theirs alone.
 
-from collections.abc import Callable, Sequence
+So nothing is learned of what is outside.  One rule is for all that is told of a machine within: that it is busy is no secret,
+and whoever made it so is.  Of work outside no id, name, reason or message is told, and no other machine (`model.telling`).
+"""
+
+from collections.abc import Callable, Collection, Sequence
 
 from tinkbox.engine.lookup import only_machine
 from tinkbox.engine.machines.known_machines import KnownMachines
-from tinkbox.model.hardware import worker_of
+from tinkbox.model import machine_keys
+from tinkbox.model.hardware import Hardware, name_of, worker_of
 from tinkbox.model.labels import Selector
+from tinkbox.model.listing import WorkflowListing
 from tinkbox.model.machine_keys import meant
+from tinkbox.store.database import Tables
 from tinkbox.store.hardware import MachineRecord
 
 
@@ -29,6 +36,28 @@ class MachinesWithin:
         found = [record for each in meant(self, key) if (record := self.get(each)) is not None]
         by_id = {each.hardware.id: each for each in found}
         return by_id[only_machine(list(by_id), key, lambda ids: [by_id[each].hardware for each in ids])]
+
+    def key(self, hardware: Hardware) -> str:
+        """What means this machine and no other of these (`machine_keys.key`)."""
+        return machine_keys.key(self, hardware.id, name_of(hardware))
+
+    def ids(self) -> Sequence[str]:
+        """The ids of all of them."""
+        return [
+            each.hardware.id
+            for each in self._known.all()
+            if self._scope is None or self._scope.matches(each.hardware.labels)
+        ]
+
+    def outside(self, tables: Tables, ids: Collection[str]) -> frozenset[str]:
+        """Those of these ids that are no workflow's which has work for these machines alone: what its bearer may not know.
+
+        So is the id of what is no workflow, such as a rollout, or of one that is not there any more.
+        """
+        if self._scope is None or not ids:
+            return frozenset()
+        wanted = WorkflowListing(among=list(ids), within=self.ids())
+        return frozenset(ids).difference(tables.workflows.listed_ids(wanted)[0])
 
     def has(self, hardware_id: str) -> bool:
         return self.get(hardware_id) is not None

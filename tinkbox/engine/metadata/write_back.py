@@ -11,6 +11,7 @@ from typing import Final
 
 from tinkbox.engine.boot.booting import Booting
 from tinkbox.engine.machines.machines import Machines
+from tinkbox.engine.machines.timeline_within import WORKFLOW
 from tinkbox.engine.metadata.installed_systems import Shown
 from tinkbox.engine.rules.first_boot import concluded, is_up, module_name, with_failure
 from tinkbox.engine.secrets.masks import WorkflowMasks
@@ -81,7 +82,8 @@ class WriteBack:
         if before.phoned_at is None or before.host_keys != after.host_keys:
             up = is_up(after, name)
             _log.info("%s", up, extra={"action": "metadata.phoned_home", "holder": shown.hardware.id})
-            self._saw(shown.hardware, Stage.PHONED_HOME, up, address=address)
+            facts = {"address": address, WORKFLOW: shown.workflow_id}
+            self._saw(shown.hardware, Stage.PHONED_HOME, up, **facts)
 
     async def reported(self, shown: Shown, report: Report, address: str) -> None:
         """An event of the system's cloud-init; raises TooMany when it reports too often, Unavailable as `phoned_home` does."""
@@ -114,7 +116,7 @@ class WriteBack:
                 report.result, report.result.lower() or "ended"
             )
             detail = f"{module_name(report.name).removeprefix('stage ')} {result}{told}"
-            facts = {"name": report.name, "result": report.result, "workflow": shown.workflow_id}
+            facts = {"name": report.name, "result": report.result, WORKFLOW: shown.workflow_id}
             self._saw(shown.hardware, Stage.CLOUD_INIT, detail, **facts)
 
     async def _masked(self, shown: Shown, text: str) -> str:

@@ -32,6 +32,7 @@ from tinkbox.model.hardware import Hardware, called, mac_of, worker_of
 from tinkbox.model.images.standing import WantedImage
 from tinkbox.model.labels import Labels, Selector
 from tinkbox.model.rollout import MAX_MACHINES, OnFailure
+from tinkbox.model.telling import Telling
 from tinkbox.model.template import Definition
 from tinkbox.model.text import natural, shortened
 from tinkbox.model.workflow import ActionStatus, State, Workflow
@@ -97,7 +98,7 @@ class Refused:
     """A machine that is meant and cannot begin; without an id where its key means no machine.
 
     Where it is `rendered`, the reason may have what the template made of the machine's document.  One that is `engaged` has other
-    work, and can begin once that is over.
+    work, which the reason is `of` (`Telling`), and can begin once that is over.
     """
 
     name: str
@@ -105,6 +106,7 @@ class Refused:
     why: str
     rendered: bool = False
     engaged: bool = False
+    of: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -188,6 +190,7 @@ async def chosen_machines(known: KnownMachines, wanted: Wanted) -> tuple[list[Ch
     """
     if len(wanted.machines) > MAX_MACHINES:
         raise _too_many(len(wanted.machines))
+    within = MachinesWithin(known, wanted.scope)
     found: dict[str, Chosen] = {}
     refused: list[Refused] = []
     for place, key in enumerate(dict.fromkeys(wanted.machines)):
@@ -203,7 +206,7 @@ async def chosen_machines(known: KnownMachines, wanted: Wanted) -> tuple[list[Ch
             found.setdefault(machine.hardware.id, machine)
         else:
             refused.append(
-                Refused(name=machine.name, machine=machine.hardware.id, why=_retired(known.key(record.hardware)))
+                Refused(name=machine.name, machine=machine.hardware.id, why=_retired(within.key(record.hardware)))
             )
     if wanted.selector is not None:
         selected = await in_slices(_chosen, known.selected(wanted.selector))
@@ -314,25 +317,33 @@ async def planned(
     )
 
 
-def engaged(tables: Tables, machines: Mapping[str, str], apart_from: str = "") -> dict[str, str]:
+def engaged(tables: Tables, machines: Mapping[str, str], apart_from: str = "") -> dict[str, Telling]:
     """Why machines, names by ids, cannot begin, by their ids: what they are in already, or that they are out of service.
 
     What the rollout `apart_from` has them for does not count.
     """
     ids = list(machines)
     busy = {
-        machine: f"workflow {each.workflow_id[:8]} ({each.name}) is not over: `tinkbox workflow watch {each.workflow_id[:8]}` "
-        f"follows it, `tinkbox workflow cancel {each.workflow_id[:8]}` ends it"
+        machine: Telling(
+            text=f"workflow {each.workflow_id[:8]} ({each.name}) is not over: `tinkbox workflow watch {each.workflow_id[:8]}` "
+            f"follows it, `tinkbox workflow cancel {each.workflow_id[:8]}` ends it",
+            of=(each.workflow_id,),
+        )
         for machine, each in tables.rollouts.busy(ids, apart_from).items()
     }
     waiting = {
-        machine: f"it waits in rollout {rollout_id[:8]}: `tinkbox rollout get {rollout_id[:8]}` shows that"
+        machine: Telling(
+            text=f"it waits in rollout {rollout_id[:8]}: `tinkbox rollout get {rollout_id[:8]}` shows that",
+            of=(rollout_id,),
+        )
         for machine, rollout_id in tables.rollouts.waiting_in(ids, apart_from).items()
     }
     gone = {
-        machine: "it was deleted meanwhile"
-        if deleted
-        else _retired(machine_keys.key(tables.hardware, machine, machines[machine]))
+        machine: Telling(
+            text="it was deleted meanwhile"
+            if deleted
+            else _retired(machine_keys.key(tables.hardware, machine, machines[machine]))
+        )
         for machine, deleted in tables.rollouts.out_of_service(ids).items()
     }
     return waiting | busy | gone
@@ -424,8 +435,10 @@ def _pieces(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:
         yield items[begin : begin + size]
 
 
-def refused_in(machines: Mapping[str, str], why: Mapping[str, str]) -> list[Refused]:
+def refused_in(machines: Mapping[str, str], why: Mapping[str, Telling]) -> list[Refused]:
     """Of machines, names by ids, those that are engaged, with the reasons of `engaged`."""
     return [
-        Refused(name=name, machine=each, why=why[each], engaged=True) for each, name in machines.items() if each in why
+        Refused(name=name, machine=each, why=why[each].text, engaged=True, of=why[each].of)
+        for each, name in machines.items()
+        if each in why
     ]

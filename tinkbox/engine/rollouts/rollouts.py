@@ -57,6 +57,7 @@ from tinkbox.model.rollout import (
     RolloutState,
     gone_before_its_turn,
 )
+from tinkbox.model.telling import Telling
 from tinkbox.model.text import counted
 from tinkbox.model.told_once import reasons_told_once
 from tinkbox.model.workflow import ListedWorkflow, State
@@ -397,14 +398,14 @@ class Rollouts:
         names = {each.machine: each.name for each in called_now(self._machines.known, members)}
         others = {each.machine: _taken(tables, rollout, each, self.key(each.machine)) for each in members}
         busy = engaged(tables, names, rollout.id)
-        refused = refused_in(names, {machine: why for machine, why in others.items() if why} | busy)
+        refused = refused_in(names, {machine: Telling(text=why) for machine, why in others.items() if why} | busy)
         if refused and not (skip_refused and len(refused) < len(names)):
             raise _refused(refused, len(names) - len(refused))
         apart = {each.machine for each in refused}
         for each in members:
             if each.machine in apart and each.place is Place.WAITING:
                 # It is kept, and read when the name may be another machine's.
-                why = busy.get(each.machine) or _taken(tables, rollout, each, each.machine)
+                why = busy[each.machine].text if each.machine in busy else _taken(tables, rollout, each, each.machine)
                 tables.rollouts.end_unbegun(rollout.id, each.position, Place.CANCELED, f"left out: {why}")
         return refused
 
@@ -513,7 +514,7 @@ def _taken(tables: Tables, rollout: Rollout, member: Member, key: str) -> str:
     """Which other workflow has a machine, or had it since it was the rollout's; `key` means it in the way out.  Empty: none."""
     again = with_parameters(rollout.template_name, rollout.parameters, key)
     if member.workflow_id and not member.workflow_deleted:
-        return overtaken_on(tables, member.workflow_id, member.machine, again)
+        return overtaken_on(tables, member.workflow_id, member.machine, again).text
     return taken_meanwhile(tables, member.machine, member.workflow_id, rollout.created_at, again)
 
 
@@ -532,7 +533,7 @@ def _refused(refused: Sequence[Refused], left: int) -> Invalid:
 def _refused_alone(machine: Refused) -> Refusal:
     """The refusal of the only machine that is wanted: a conflict where it has other work."""
     if machine.engaged:
-        return Conflict(f"nothing was begun: machine {machine.name} has other work: {machine.why}")
+        return Conflict(f"nothing was begun: machine {machine.name} has other work: {machine.why}", of=machine.of)
     return _refused([machine], 0)
 
 

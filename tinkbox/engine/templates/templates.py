@@ -26,7 +26,7 @@ from tinkbox.model.errors import Conflict, Invalid, NotFound, Problem, Remarks
 from tinkbox.model.hardware import Hardware
 from tinkbox.model.keys import beginning, exactly
 from tinkbox.model.labels import NO_LABELS, LabelChange, LabelKind, Labels
-from tinkbox.model.listing import OfTemplate
+from tinkbox.model.listing import OfTemplate, WorkflowListing
 from tinkbox.model.secret import no_secret
 from tinkbox.model.text import counted, quoted
 from tinkbox.store.database import Store, Tables
@@ -198,9 +198,9 @@ class Templates:
         """Every template as lists have it, oldest first."""
         return await self._store.read(lambda tables: tables.templates.all())
 
-    async def with_workflows(self, key: str) -> OfTemplate:
+    async def with_workflows(self, key: str, within: Sequence[str] | None = None) -> OfTemplate:
         """Whose workflows a key selects (`find_listed_template`)."""
-        return await self._store.read(lambda tables: find_listed_template(tables, key))
+        return await self._store.read(lambda tables: find_listed_template(tables, key, within))
 
     async def update(
         self,
@@ -341,16 +341,24 @@ def _told_of_rule_sets(tables: Tables, template: Template, needing: Iterable[Kep
             yield Problem(text=f"rule set {each.name} means template {found.name} of {where} from now on")
 
 
-def find_listed_template(tables: Tables, key: str) -> OfTemplate:
+def find_listed_template(tables: Tables, key: str, within: Sequence[str] | None = None) -> OfTemplate:
     """Whose workflows and rollouts a key selects: also a template's that is gone, by the name that these show, or by its id.
 
-    Raises NotFound, or Conflict when the key fits several.
+    With the ids of machines `within` one that is gone is known by workflows that have work for these alone.  Raises NotFound,
+    or Conflict when the key fits several.
     """
     kept = tables.listed_templates
     if key in catalogue():  # a template of the program has its name for an id
         return next(iter(kept.named(key)), OfTemplate(called=key))
-    begin = (each for each in beginning(kept, key) if each.id not in catalogue())
-    return only(exactly(kept, key) or tuple(begin), "template", key)
+
+    def is_known(each: OfTemplate) -> bool:
+        if within is None or tables.templates.listed(each.id):
+            return True
+        return bool(tables.workflows.listed_ids(WorkflowListing(template=each, within=within, limit=1))[0])
+
+    exact = tuple(filter(is_known, exactly(kept, key)))
+    begin = (each for each in beginning(kept, key) if each.id not in catalogue() and is_known(each))
+    return only(exact or tuple(begin), "template", key)
 
 
 def _stored(tables: Tables, key: str) -> Template:

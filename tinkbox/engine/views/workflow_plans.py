@@ -6,6 +6,7 @@ from shlex import quote
 from typing import Final
 
 from tinkbox.engine.machines.known_machines import KnownMachines
+from tinkbox.engine.machines.machines_within import MachinesWithin
 from tinkbox.engine.rollouts.planning import device_of, hardware_at, with_appliance
 from tinkbox.engine.templates.binding import Names
 from tinkbox.engine.templates.built_in import BuiltIn
@@ -19,6 +20,7 @@ from tinkbox.model.devices import Devices
 from tinkbox.model.errors import Invalid, Problem, Refusal
 from tinkbox.model.hardware import Hardware, called, worker_of
 from tinkbox.model.images.standing import Source, StandingOf, WantedImage
+from tinkbox.model.labels import Selector
 from tinkbox.model.services import APPLIANCE
 from tinkbox.model.workflow import State, Workflow
 from tinkbox.store.database import Store, Tables
@@ -162,8 +164,11 @@ class WorkflowPlans:
             ],
         )
 
-    async def warnings(self, ids: Sequence[str], osie: Collection[str]) -> list[str]:
-        """What keeps workflows that were made from beginning, and what their machines ask for in vain; `osie` as for `plan`."""
+    async def warnings(self, ids: Sequence[str], osie: Collection[str], scope: Selector | None = None) -> list[str]:
+        """What keeps workflows that were made from beginning, and what their machines ask for in vain; `osie` as for `plan`.
+
+        Machines are named as who has a `scope` names them.
+        """
 
         def question(tables: Tables) -> list[New]:
             return [New(each, tables.metadata.said(each.id)) for each in tables.workflows.some(ids)]
@@ -171,9 +176,10 @@ class WorkflowPlans:
         found = await self._store.read(question)
         workers = dict.fromkeys(worker for each in found for worker in each.workflow.workers())
         machines = [each for worker in workers if (each := self._hardware_of(worker)) is not None]
+        key = MachinesWithin(self._known, scope).key
         return [
-            *boot_obstacles(machines, osie, self._known.key),
-            *started_by_hand(machines, self._known.key),
+            *boot_obstacles(machines, osie, key),
+            *started_by_hand(machines, key),
             *self._shortages.images(found),
             *self._shortages.elsewhere(found),
             *self._shortages.metadata(found, self._hardware_of),

@@ -169,7 +169,9 @@ class Departures:
 
 
 def _needed(hardware: Hardware, workflow_id: str, then: str) -> Conflict:
-    return Conflict(f"workflow {workflow_id} is not over and needs machine {called(hardware)}: {then}")
+    return Conflict(
+        f"workflow {workflow_id} is not over and needs machine {called(hardware)}: {then}", of=[workflow_id]
+    )
 
 
 def _refuse_needed(tables: Tables, hardware: Hardware, canceled: Collection[str] = ()) -> None:
@@ -203,5 +205,6 @@ def _refuse_awaited(tables: Tables, hardware: Hardware, what: str) -> None:
     for rollout in tables.rollouts.waiting_in([hardware.id]).values():
         raise Conflict(
             f"machine {called(hardware)} waits in rollout {rollout[:8]}: `tinkbox rollout get {rollout[:8]}` shows that; with "
-            f"--force it is {what}, and the rollout goes on without it"
+            f"--force it is {what}, and the rollout goes on without it",
+            of=[rollout],
         )

@@ -35,6 +35,11 @@ class LostWork:
     workflows: tuple[str, ...]
     hint: str
 
+    @property
+    def of(self) -> tuple[str, ...]:
+        """The ids of all workflows that it tells of, also of those that the store does not know."""
+        return tuple(dict.fromkeys((*self.workflows, *(each.workflow_id for each in self.history.entries))))
+
 
 def standing(tables: Tables, worker: str, seen: Seen | None) -> Standing:
     """How a worker that has seen this stands to the store.
@@ -120,7 +125,8 @@ def refuse_behind(tables: Tables, workflow_id: str) -> None:
         if each.history.restart is None:
             raise Conflict(
                 f"workflow {workflow_id} waits for machine {each.history.worker}, and not for a decision about itself: "
-                f"{summary(each.history.entries)}; decide about that: {each.hint}"
+                f"{summary(each.history.entries)}; decide about that: {each.hint}",
+                of=each.of,
             )
 
 
@@ -148,9 +154,10 @@ def discard(
         current = tables.workflows.get(workflow_id).current()
         attempt = tables.workflows.attempt(current.attempt) if current and current.state in BEGUN else None
         if attempt is not None and attempt.worker == lost.worker:
-            outcome = Outcome(
-                state=into, reason=Reason.HISTORY_LOST, message=f"{summary(lost.entries)}; {who}: {DISCARDED}"
-            )
+            # What the machine did for others is not for whoever may see this one alone.
+            own = [each for each in lost.entries if each.workflow_id == workflow_id]
+            what = f"{summary(own)}; " if own else ""
+            outcome = Outcome(state=into, reason=Reason.HISTORY_LOST, message=f"{what}{who}: {DISCARDED}")
             woken += end_attempt(tables, attempt, outcome, now)
     token = new_token()
     position = tables.journals.append(lost.worker, token)

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import datetime
 from shlex import quote
 from typing import Final
@@ -17,6 +18,7 @@ from tinkbox.model import history
 from tinkbox.model.devices import Devices
 from tinkbox.model.errors import Conflict
 from tinkbox.model.hardware import Hardware, called, names_of
+from tinkbox.model.telling import Telling
 from tinkbox.model.text import quoted
 from tinkbox.model.workflow import DONE, FINAL, State, Workflow, WorkflowHead
 from tinkbox.store.database import Tables
@@ -73,24 +75,27 @@ def refuse_in_turn(tables: Tables, workflow: Workflow) -> None:
         rollout = waiting[record.hardware.id][:8]
         raise Conflict(
             f"workflow {workflow.id} is not retried, for machine {called(record.hardware)} waits in rollout {rollout}: `tinkbox "
-            f"rollout get {rollout}` shows that, `tinkbox rollout cancel {rollout}` ends it for all its machines"
+            f"rollout get {rollout}` shows that, `tinkbox rollout cancel {rollout}` ends it for all its machines",
+            of=[waiting[record.hardware.id]],
         )
 
 
 def refuse_overtaken(tables: Tables, workflow: Workflow) -> None:
     """Raise Conflict where a machine of a workflow that is over is another one's by now: its disk is as that one leaves it."""
-    if why := overtaken(tables, workflow):
-        raise Conflict(f"workflow {workflow.id} is not retried: {why}")
+    why = overtaken(tables, workflow)
+    if why.text:
+        raise Conflict(f"workflow {workflow.id} is not retried: {why.text}", of=why.of)
 
 
-def overtaken(tables: Tables, workflow: Workflow) -> str:
+def overtaken(tables: Tables, workflow: Workflow) -> Telling:
     """Why a workflow that is over is not retried, as in `refuse_overtaken`; empty: it can be."""
     for record in tables.hardware.some(workflow.workers()):
         name = called(record.hardware)
         again = create_command(workflow.template_name, workflow.devices, record.hardware)
-        if why := overtaken_on(tables, workflow.id, record.hardware.id, again):
-            return f"on machine {name} {why}"
-    return ""
+        why = overtaken_on(tables, workflow.id, record.hardware.id, again)
+        if why.text:
+            return replace(why, text=f"on machine {name} {why.text}")
+    return Telling()
 
 
 def changed_since(tables: Tables, workflow: WorkflowHead, machine: Hardware | None) -> str:
@@ -155,7 +160,7 @@ def _means(value: object, machine: Hardware) -> bool:
     return isinstance(value, str) and value != "" and value.lower() in {each.lower() for each in own}
 
 
-def overtaken_on(tables: Tables, workflow_id: str, worker: str, again: str) -> str:
+def overtaken_on(tables: Tables, workflow_id: str, worker: str, again: str) -> Telling:
     """Which other workflow has a machine, or ran there since a workflow ended, and the way out; empty: none.
 
     `again` is the command that makes that workflow once more.
@@ -164,13 +169,15 @@ def overtaken_on(tables: Tables, workflow_id: str, worker: str, again: str) -> s
     for other, name, state in tables.workflows.overtaking(workflow_id, worker):
         named = f"workflow {other[:8]} ({name})"
         if state is State.PENDING:
-            return f"{named} waits to begin: `tinkbox workflow cancel {other[:8]}` takes it away"
-        if state not in FINAL:
-            return f"{named} is {state}: `tinkbox workflow watch {other[:8]}` follows it"
-        return f"{named} ran since: {state}. {anew}"
+            text = f"{named} waits to begin: `tinkbox workflow cancel {other[:8]}` takes it away"
+        elif state not in FINAL:
+            text = f"{named} is {state}: `tinkbox workflow watch {other[:8]}` follows it"
+        else:
+            text = f"{named} ran since: {state}. {anew}"
+        return Telling(text=text, of=(other,))
     if tables.journals.newest_deleted(worker) and tables.workflows.has_begun(workflow_id, worker):
-        return f"{_DELETED}. {anew}"
-    return ""
+        return Telling(text=f"{_DELETED}. {anew}")
+    return Telling()
 
 
 def taken_meanwhile(tables: Tables, worker: str, own: str, since: datetime, again: str) -> str:

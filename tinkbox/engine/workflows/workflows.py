@@ -56,12 +56,14 @@ from tinkbox.model.journal import summary
 from tinkbox.model.key_kinds import ToChange
 from tinkbox.model.labels import NO_LABELS, LabelChange, LabelKind, Labels, Selector
 from tinkbox.model.listing import WorkflowListing
+from tinkbox.model.machine_keys import KeptMachines
 from tinkbox.model.metadata import FirstBoot
 from tinkbox.model.names import check_name
 from tinkbox.model.rollout import labels_given
 from tinkbox.model.secret import shown
 from tinkbox.model.services import Phase, ServiceStatus, Standing
 from tinkbox.model.sizes import show_size
+from tinkbox.model.telling import Telling
 from tinkbox.model.template import MAX_NAME, MAX_TEXT
 from tinkbox.model.text import quoted
 from tinkbox.model.workflow import FINAL, Event, ListedWorkflow, PlannedAction, State, Workflow, WorkflowHead
@@ -383,7 +385,7 @@ class Workflows:
         """Store a workflow, which is returned, behind those that are there, and give its machines their tickets."""
         workflow = self.bound(tables.hardware.by_address, prepared)
         definition, workers = prepared.rendered.definition, workflow.workers()
-        refuse_retired(tables, workers)
+        refuse_retired(tables, workers, self._kept(tables, prepared.scope))
         self.refuse_unfit_secrets(tables, prepared.id, prepared.rendered)
         tables.workflows.insert(workflow, prepared.said)
         tables.labels.replace(LabelKind.WORKFLOW, workflow.id, prepared.labels)
@@ -533,6 +535,7 @@ class Workflows:
         first: UseCase[None] | None = None,
         run: int | None = None,
         told: Told | None = None,
+        scope: Selector | None = None,
     ) -> str:
         """Take up a workflow that ended badly again; returns its id.
 
@@ -540,7 +543,7 @@ class Workflows:
         It begins with the first action that is not done, or with an earlier one: `from_action` is its
         name or `task/action`.  Its services are started anew, and must be ready before.  What runs again is pinned to the
         images that are there now.  Where it only waited for an installed system that has phoned home since, it succeeds at once.
-        `confirm_wipe`, `first` and `told` as in `create`, `run` as in `cancel`.  Raises Conflict when that cannot be, when its machines
+        `confirm_wipe`, `first` and `told` as in `create`, `run` as in `cancel`; who has a `scope` is told of machines within.  Raises Conflict when that cannot be, when its machines
         did more after its end than the store knows, when another workflow has one of them or ran there since, or, unless there
         is a `first`, when one of them waits in a rollout; NotFound when there is none so called.
         """
@@ -560,7 +563,8 @@ class Workflows:
             if workflow.state in FINAL and (later := waiting(tables).get(workflow.id)):
                 raise Conflict(
                     f"workflow {workflow.id} went on after it ended here: {summary(later[0].history.entries)}; decide about that "
-                    f"first: {later[0].hint}"
+                    f"first: {later[0].hint}",
+                    of=later[0].of,
                 )
             refuse_succeeded(tables, workflow)
             if workflow.state in FINAL and first is None:  # what a rollout takes up is what its machines wait for
@@ -573,7 +577,7 @@ class Workflows:
                     return workflow
             elif workflow.state not in FINAL:
                 refuse_behind(tables, workflow.id)
-            refuse_retired(tables, workflow.workers())
+            refuse_retired(tables, workflow.workers(), self._kept(tables, scope))
             refuse_departed(tables, workflow)
             again = take_up_again(
                 tables,
@@ -591,10 +595,10 @@ class Workflows:
         await tell(self._machines, self._wakeups, workflow.workers())
         return workflow.id
 
-    async def overtaken(self, workflow: Workflow) -> str:
+    async def overtaken(self, workflow: Workflow) -> Telling:
         """Why `retry` refuses a workflow that ended badly for what another one has, or did on its machines; empty: it does not."""
         if workflow.state not in FINAL or workflow.state is State.SUCCESS:
-            return ""
+            return Telling()
         return await self._store.read(lambda tables: overtaken(tables, workflow))
 
     async def template_changed(self, workflow: Workflow) -> str:
@@ -616,6 +620,10 @@ class Workflows:
             return told(tables, workflow, machine)
 
         return await self._store.read(question)
+
+    def _kept(self, tables: Tables, scope: Selector | None) -> KeptMachines:
+        """The machines among which one is named to who has a scope."""
+        return tables.hardware if scope is None else self._machines.within(scope)
 
     def _discard(self, tables: Tables, workflow_id: str, into: State, who: str) -> list[str]:
         """Have what the machines of a workflow did count for nothing, where that waits for a decision."""
@@ -760,8 +768,7 @@ def find_among(
             newest if to_change is ToChange.NO else only_called(called, "workflow", key, over=over)
         )
     if machine:
-        found = _of_machine(tables, machine, key, to_change)
-        return tables.workflows.get(only([each for each in ids if each == found.id], "workflow", key))
+        return _of_machine(tables, machine, key, to_change, ids)
     begun = [each for each in ids if each.startswith(key)] if len(key) >= keys.LEAST else []
     return tables.workflows.get(only(begun, "workflow", key))
 
@@ -795,13 +802,15 @@ def _meant(tables: Tables, key: str, to_change: ToChange) -> Workflow:
     return only(found, "workflow", key)
 
 
-def _of_machine(tables: Tables, machine: str, key: str, to_change: ToChange) -> Workflow:
+def _of_machine(
+    tables: Tables, machine: str, key: str, to_change: ToChange, among: Collection[str] | None = None
+) -> Workflow:
     """Of the workflows of the machine that a key means the only one to which it can be done, else the newest.
 
-    Raises NotFound where it has none, which names the rollout in which it waits, and Conflict with the ids of several to which
+    Only those `among` these count, None: all.  Raises NotFound where it has none, which names the rollout in which it waits, and Conflict with the ids of several to which
     it can be done.
     """
-    fit = _changeable(tables, machine, to_change)
+    fit = [each for each in _changeable(tables, machine, to_change) if among is None or each[0] in among]
     if len(fit) == 1:
         return tables.workflows.get(fit[0][0])
     if fit:
@@ -810,7 +819,7 @@ def _of_machine(tables: Tables, machine: str, key: str, to_change: ToChange) -> 
         more = f" and {len(fit) - MOST_TOLD} more" if len(fit) > MOST_TOLD else ""
         raise Conflict(f"{len(fit)} workflows of machine {quoted(key)} {which}: {listed}{more}; name one by its id")
     earlier = ""
-    for workflow in tables.workflows.newest_of(machine):
+    for workflow in tables.workflows.newest_of(machine, among):
         if to_change is ToChange.NO or machine not in tables.hardware.left(workflow.id, [machine]):
             return workflow
         earlier = f", which was deleted and registered anew since workflow {workflow.id[:8]},"

@@ -2,7 +2,7 @@
 
 from aiohttp import web
 
-from tinkbox.api.access import keeping_to_scope, may_look, needing
+from tinkbox.api.access import caller, keeping_to_scope, may_look, needing
 from tinkbox.api.answers import Json, answered
 from tinkbox.api.auditing import explain
 from tinkbox.api.changes import log_change
@@ -37,7 +37,7 @@ def routes(machines: Machines, templates: Templates, workflows: Workflows, scope
     async def of_machine(request: web.Request) -> Json[LabelledHardware]:
         """Set and remove labels of a machine."""
         change = await _change(request)
-        status = await machines.label(key_of(request), change)
+        status = await machines.label(key_of(request), change, caller(request).scope)
         log_change(request, "hardware labelled", status.hardware.id)
         labels = _shown(request, status.hardware.labels, change)
         return answered({**changed_document(request, status), "labels": labels})

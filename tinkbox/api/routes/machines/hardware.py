@@ -20,7 +20,7 @@ from tinkbox.api.parameters import LIMIT, Parameter, sort_by
 from tinkbox.api.requests import MAX_DOCUMENT, TO_CHANGE, key_of, read_object, says_yes, takes, text_field, to_change
 from tinkbox.api.routes.machines import discovered
 from tinkbox.api.routes.machines.lost_histories import LostDocument, lost_document
-from tinkbox.api.scopes import Scopes, is_within
+from tinkbox.api.scopes import Scopes
 from tinkbox.door.requests.bodies import body_of
 from tinkbox.engine.discovery.discovery import Discovery
 from tinkbox.engine.documents.kubernetes import (
@@ -211,8 +211,8 @@ def routes(
         retired = MachineState.RETIRED in query.words("state", MachineState)
         wanted = [
             each
-            for each in await machines.listed(query.selector())
-            if (retired or each.retired is None) and is_within(request, each.hardware)
+            for each in await machines.listed(query.selector(), caller(request).scope)
+            if retired or each.retired is None
         ]
         shown, total = await selected(query, wanted, FILTERS, SORTS)
         whole = may_read_secrets(request)
@@ -246,10 +246,11 @@ def routes(
                 await departures.refuse_deletion(key_of(request))
             case ToChange.RETIRE:
                 await departures.refuse_retirement(key_of(request))
-        status = await machines.standing(key_of(request))
+        status = await machines.standing(key_of(request), caller(request).scope)
         told = discovered.inventory(await discovery.inventory(status.hardware.id))
         learned = habits_document(habits_of(status.hardware))
         lost = (await lost_histories.by_machine()).get(status.hardware.id)
+        told_lost = await scopes.lost_for(request, [lost] if lost else [])
         whole = await _reads_secrets(request, status.hardware)
         return answered(
             {
@@ -257,42 +258,45 @@ def routes(
                 "habits": learned,
                 "inventory": told,
                 "notes": notes_document(await changes.notes(status.hardware.id)),
-                **_lost_history(lost),
+                **_lost_history(told_lost),
             }
         )
 
     async def show_workflows(request: web.Request) -> Json[list[Identity]]:
         """The workflows that are not over and need the machine."""
-        unfinished = await machines.needed_by(key_of(request))
+        unfinished = await machines.needed_by(key_of(request), caller(request).scope)
         return answered([{"id": each} for each in unfinished])
 
     @recorded_reading
     async def credential(request: web.Request) -> Json[CredentialDocument]:
         """Make what a worker that is set up by hand needs; it counts until `POST` makes another."""
-        made = machines.credential(key_of(request), server, registry, caller(request).name)
+        person = caller(request)
+        made = machines.credential(key_of(request), server, registry, person.name, person.scope)
         log_change(request, "credential given", made.worker)
         return answered(credential_document(made, tls()))
 
     async def rotate(request: web.Request) -> Json[CredentialDocument]:
         """The same, and no earlier one counts any more."""
-        made = await machines.rotate(key_of(request), server, registry, caller(request).name)
+        person = caller(request)
+        made = await machines.rotate(key_of(request), server, registry, person.name, person.scope)
         log_change(request, "credential rotated", made.worker)
         return answered(credential_document(made, tls()))
 
     @takes(body=TpmWish)
     async def accept_tpm(request: web.Request) -> Json[ChangedHardware]:
         """Accept the TPM of this fingerprint."""
-        fingerprint = text_field(await read_object(request), "sha256")
+        fingerprint, person = text_field(await read_object(request), "sha256"), caller(request)
         before = await machines.standing(key_of(request))
-        status = await machines.accept_tpm(key_of(request), fingerprint, caller(request).name)
+        status = await machines.accept_tpm(key_of(request), fingerprint, person.name, person.scope)
         _tell_tpm(request, before, status)
         log_change(request, "TPM accepted", status.hardware.id)
         return answered(changed_document(request, status))
 
     async def forget_tpm(request: web.Request) -> Json[ChangedHardware]:
         """Forget the machine's TPM."""
+        person = caller(request)
         before = await machines.standing(key_of(request))
-        status = await machines.accept_tpm(key_of(request), "", caller(request).name)
+        status = await machines.accept_tpm(key_of(request), "", person.name, person.scope)
         _tell_tpm(request, before, status)
         log_change(request, "TPM forgotten", status.hardware.id)
         return answered(changed_document(request, status))
@@ -326,7 +330,8 @@ def routes(
 def _ways_to_boot(machines: Machines, scopes: Scopes) -> list[web.RouteDef]:
     async def forget_https(request: web.Request) -> Json[ChangedHardware]:
         """Let the machine boot by plain HTTP again."""
-        status = await machines.forget_https(key_of(request), caller(request).name)
+        person = caller(request)
+        status = await machines.forget_https(key_of(request), person.name, person.scope)
         log_change(request, "HTTPS forgotten", status.hardware.id)
         return answered(changed_document(request, status))
 
@@ -431,8 +436,8 @@ def https_document(enrolment: Enrolment | None) -> HttpsDocument:
     return {"tls": Tls.ENROLLED, "authority": enrolment.authority, "at": time(enrolment.at)}
 
 
-def _lost_history(lost: LostWork | None) -> LostHistoryField:
-    return {"lost_history": lost_document(lost)} if lost else {}
+def _lost_history(lost: Sequence[LostWork]) -> LostHistoryField:
+    return {"lost_history": lost_document(lost[0])} if lost else {}
 
 
 def changed_document(request: web.Request, status: MachineStatus) -> HardwareKey:

@@ -7,7 +7,7 @@ from typing import Final, TypedDict
 
 from aiohttp import web
 
-from tinkbox.api.access import keeping_to_scope, needing
+from tinkbox.api.access import caller, keeping_to_scope, needing
 from tinkbox.api.answers import Json, answered
 from tinkbox.api.json_values import Time
 from tinkbox.api.long_answers import in_turn, json_list
@@ -60,7 +60,7 @@ def routes(seen: Seen, scopes: Scopes) -> list[web.RouteDef]:
     @takes(LINES)
     async def timeline(request: web.Request) -> Json[list[SightingDocument]]:
         """A machine's timeline, with so many `lines` of syslog."""
-        told = await seen.story(key_of(request), _lines(request))
+        told = await seen.story(key_of(request), _lines(request), caller(request).scope)
         return answered([sighting(each) for each in told])
 
     return needing(

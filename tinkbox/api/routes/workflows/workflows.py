@@ -416,12 +416,16 @@ class _WorkflowDoor:
         self, request: web.Request
     ) -> Annotated[web.StreamResponse, Json[list[ListedWorkflowDocument]]]:
         """The workflows, oldest first."""
-        query = Query(request)
+        query, template = Query(request), None
         order = query.order(Order("created_at"))
-        listing = WorkflowListing(
+        listing = self.scopes.listing(request, WorkflowListing())
+        if of := query.text("template"):
+            template = await self.templates.with_workflows(of, listing.within)
+        listing = replace(
+            listing,
             states=query.words("state", State),
             machine=self.scopes.machine_of(caller(request), machine) if (machine := query.text("machine")) else "",
-            template=await self.templates.with_workflows(template) if (template := query.text("template")) else None,
+            template=template,
             selector=query.selector(),
             since=query.since(self.workflows.now()),
             order=order,
@@ -429,7 +433,7 @@ class _WorkflowDoor:
         )
         async with turn(request):
             by_name = await self.machines.known.by_name() if order.field == "machine" else ()
-            found = await self.workflows.found(self.scopes.listing(request, replace(listing, machines=by_name)))
+            found = await self.workflows.found(replace(listing, machines=by_name))
             pieces = _Pieces(found.pages, self.machines)
             await pieces.make()  # a list that is soon made waits for one turn
         with unread(request, found.octets):
@@ -457,7 +461,7 @@ class _WorkflowDoor:
             answer = await self._of_template(document, how, person, looks=may_look(request))
         created = [each["id"] for each in answer["created"]] if "created" in answer else [answer["id"]]
         log_change(request, "workflow created", *created)
-        if may_look(request) and (told := await self._in_the_way(created)):
+        if may_look(request) and (told := await self._in_the_way(created, person)):
             answer["notes"] = [*answer.get("notes", ()), *told]
         return answered(answer, status=201 if created else 200)
 
@@ -502,19 +506,18 @@ class _WorkflowDoor:
         told = await asyncio.to_thread(needless, template.name, template.data, list(devices))
         return [{"text": each} for each in told]
 
-    async def _in_the_way(self, ids: Sequence[str]) -> list[Document]:
+    async def _in_the_way(self, ids: Sequence[str], person: Caller) -> list[Document]:
         """What keeps workflows that were just made from beginning, and what else there is to say of them."""
         architectures = {str(each["architecture"]) for each in self.osie()}
-        return [{"text": each} for each in await self.plans.warnings(ids, architectures)]
+        return [{"text": each} for each in await self.plans.warnings(ids, architectures, person.scope)]
 
     async def show(self, request: web.Request) -> Json[ShownWorkflow]:
         """A workflow with its actions, attempts and rendered text."""
         workflow = await self.workflows.get(key_of(request))
         made = await self.workflows.attempts(workflow.id)
-        document = workflow_document(
-            workflow, self.machines.known.name, self.progress, await self.examiner.waits(workflow.id)
-        )
-        lost = await self.lost_histories.of_workflow(workflow.id)
+        waits = await self.scopes.text_for(request, await self.examiner.waits(workflow.id))
+        document = workflow_document(workflow, self.machines.known.name, self.progress, waits)
+        lost = await self.scopes.lost_for(request, await self.lost_histories.of_workflow(workflow.id))
         told = first_boot_fields(await self.workflows.first_boots(workflow.id))
         shown: ShownWorkflow = {
             **document,
@@ -557,8 +560,10 @@ class _WorkflowDoor:
         document = await read_options(request)
         action = text_field(document, "from") if document.get("from") is not None else None
         confirmed = flag(document, "confirm_wipe")
-        who, run = caller(request).name, _run_in(document)
-        workflow_id = await self.workflows.retry(key_of(request), action, confirm_wipe=confirmed, who=who, run=run)
+        person, run = caller(request), _run_in(document)
+        workflow_id = await self.workflows.retry(
+            key_of(request), action, confirm_wipe=confirmed, who=person.name, run=run, scope=person.scope
+        )
         log_change(request, "workflow retried", workflow_id)
         workflow = await self.workflows.get(workflow_id)
         told = await self._template_changed(workflow) if may_look(request) else {}
@@ -584,19 +589,21 @@ class _WorkflowDoor:
         standing = await self.breakpoints.standing(key_of(request), to_change(request))
         if to_change(request) is ToChange.DELETE:
             await self.workflows.refuse_deletion(standing.workflow.id)
-        lost = await self.lost_histories.of_workflow(standing.workflow.id)
+        lost = await self.scopes.lost_for(request, await self.lost_histories.of_workflow(standing.workflow.id))
         told: ExplainedField = _explained(lost_document(lost[0])) if lost else {}
         systems = first_boot_fields(await self.workflows.first_boots(standing.workflow.id))
         named = self._named(standing.workflow)
-        later = await self.workflows.overtaken(standing.workflow)
+        later = await self.scopes.text_for(request, await self.workflows.overtaken(standing.workflow))
         overtaken: OvertakenField = {"overtaken": later} if later else {}  # why a retry is refused
         is_retried = standing.workflow.state in FINAL and not later
         changed = await self._template_changed(standing.workflow) if is_retried else {}
         way = await self.workflows.way_to_change(standing.workflow) if is_retried and not changed else ""
         way_out: WayToChangeField = {"way_to_change": way} if way else {}
         printed = await self._printed(standing.workflow)
-        waits = await self.examiner.waits(standing.workflow.id)
-        wrong = await self.examiner.diagnosis_of(standing.workflow.id)
+        waits = await self.scopes.text_for(request, await self.examiner.waits(standing.workflow.id))
+        # The doctor speaks of the appliance and of all machines.
+        is_scoped = caller(request).scope is not None
+        wrong = None if is_scoped else await self.examiner.diagnosis_of(standing.workflow.id)
         return answered(
             {
                 **state_document(standing, self.progress, waits),
@@ -628,7 +635,8 @@ class _WorkflowDoor:
         happened = await self.workflows.events(key_of(request))
         if after > len(happened):
             after = 0
-        return answered([event_document(each) for each in happened if each.number > after])
+        told = await self.scopes.events_for(request, [each for each in happened if each.number > after])
+        return answered([event_document(each) for each in told])
 
     @takes(FOLLOW)
     async def logs(self, request: web.Request) -> Output:

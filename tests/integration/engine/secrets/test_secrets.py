@@ -256,6 +256,22 @@ async def test_the_unit_of_an_actions_progress_is_masked(box: Appliance) -> None
     assert line.running.progress.unit == "******* B"
 
 
+async def test_what_is_typed_while_secrets_cannot_be_read_is_masked_as_a_whole_and_changes_no_command(
+    tmp_path: Path,
+) -> None:
+    async with appliance(tmp_path / "db") as box:
+        _, offer = await held_with_secrets(box)
+    (tmp_path / "secrets.key").unlink()
+    async with appliance(tmp_path / "db", numbers=iter(range(1000, 2000))) as box:
+        with pytest.raises(Unavailable, match="put their key back"):
+            await box.breakpoints.resolve(
+                offer.workflow_id, Verdict(verb=Verb.RETRY, who="ann", fresh=True, command=("ls",))
+            )
+        hold = await box.breakpoints.resolve(offer.workflow_id, Verdict(verb=Verb.FAIL, who="ann", why="no disk"))
+        assert hold.verdict is not None
+        assert hold.verdict.why == "*" * len("no disk")
+
+
 def say(box: Appliance, number: int, *texts: str, program: str = "worker") -> None:
     for text in texts:
         box.syslog.said(mac(number), Message(severity=Severity.WARNING, facility=1, program=program, text=text))

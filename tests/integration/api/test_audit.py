@@ -181,6 +181,17 @@ async def test_verdict_is_told_with_its_action_and_why_and_without_what_may_be_s
     assert "hunter2" not in json.dumps(await lines(door))
 
 
+async def test_what_people_say_of_a_hold_is_told_without_secrets(door: Door) -> None:
+    held = await hold(door.box, await door.box.machine(1))
+    token = held.metadata.removeprefix("/metadata/")
+    places, said = f"/v1/workflows/{held.workflow_id}/breakpoints", f"with {token}"
+    extended = await told(door, "POST", f"{places}/extend", {"seconds": 60, "why": said})
+    decided = await told(door, "POST", f"{places}/verdict", {"verb": "fail", "why": said})
+    for line in (extended, decided):
+        assert line["why"].endswith(f"with {'*' * len(token)}")
+    assert token not in json.dumps(await lines(door))
+
+
 async def test_templates_and_workflows_are_told_by_their_digests(door: Door) -> None:
     await door.box.machine(1)
     made = (await door.done("POST", "/v1/templates", {"name": "hello", "data": HELLO}))["id"]

@@ -223,6 +223,10 @@ class Breakpoints:
             raise Invalid(f"a hold is extended by 1 to {MAX_HOLD_SECONDS} seconds, not by {seconds}")
         return await self._told(use_case)
 
+    async def masked(self, workflow_id: str, said: str) -> str:
+        """What a person said of a workflow as it is kept: without the secrets that this was given."""
+        return await self._store.read(lambda tables: self._masks.of(tables, workflow_id).text(said))
+
     async def touch(self, token: str) -> None:
         """Note that somebody works in the container of a held attempt: its whole timeout begins now.
 

@@ -210,7 +210,8 @@ class _BreakpointDoor:
             key_of(request), verdict, text(given, "hold") if "hold" in given else None
         )
         log_change(request, f"held action decided ({verdict.verb})", hold.workflow_id)
-        return await self._answer(request, hold, _verdict_in_words(verdict))
+        said = await self._breakpoints.masked(hold.workflow_id, verdict.why)
+        return await self._answer(request, hold, _verdict_in_words(replace(verdict, why=said)))
 
     @takes(body=ExtensionWish, optional=True)
     async def extend(self, request: web.Request) -> Json[HoldDocument]:
@@ -220,7 +221,8 @@ class _BreakpointDoor:
         why = text(document, "why", "")
         hold = await self._breakpoints.extend(key_of(request), seconds, caller(request).name, why)
         log_change(request, "hold extended", hold.workflow_id)
-        return await self._answer(request, hold, f"for {show_duration(seconds)}{why and ': '}{why}")
+        said = await self._breakpoints.masked(hold.workflow_id, why)
+        return await self._answer(request, hold, f"for {show_duration(seconds)}{said and ': '}{said}")
 
     async def _standing(self, request: web.Request, workflow_id: str) -> Json[BreakpointsDocument]:
         told = breakpoints_document(await self._breakpoints.standing(workflow_id))

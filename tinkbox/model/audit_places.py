@@ -1,6 +1,7 @@
 """Where the lines of the audit are sent to, beside the database."""
 
 from dataclasses import dataclass
+from datetime import datetime
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,7 +30,7 @@ class Delivery:
     """How far a place has the lines: so many are still to be sent, and why, empty: nothing is wrong.
 
     `missed` were deleted for their age before they could be sent.  `first` is the number of the first line that it was to have: those
-    before were written before the place was configured.  0: not known.
+    before were written before the place was configured.  0: not known.  `since` is when it took nothing first, None while nothing is wrong.
     """
 
     place: str
@@ -37,3 +38,4 @@ class Delivery:
     waiting: int = 0
     missed: int = 0
     problem: str = ""
+    since: datetime | None = None

@@ -11,6 +11,7 @@ from ipaddress import IPv4Address
 from typing import Final
 
 from tinkbox.model.audit import Broken
+from tinkbox.model.audit_places import Delivery
 from tinkbox.model.engine_trouble import EngineTrouble
 from tinkbox.model.hardware import MacAddress
 from tinkbox.model.host_vitals import HostVitals
@@ -286,6 +287,7 @@ class Vitals:
     `file_size_limit` is how many bytes a file of the process may have, None for any number, and `descriptors` are those of the process.
     `certificates` are sentences about those that the doors show, and `refused_handshakes` hosts that do not take them.
     `audit_broken` is when lines of the audit were found to be missing or replaced last.
+    `audit_unsent` are the places that do not take its lines.
     `secrets` is why secrets that are kept cannot be read, empty: they can.
     `unexamined` says what was not looked at, each with its reason.
     """
@@ -315,6 +317,7 @@ class Vitals:
     certificates: tuple[str, ...] = ()
     refused_handshakes: tuple[RefusedHandshake, ...] = ()
     audit_broken: Broken | None = None
+    audit_unsent: tuple[Delivery, ...] = ()
     secrets: str = ""
     operator_socket: str = ""
     engine: EngineTrouble | None = None

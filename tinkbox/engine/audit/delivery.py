@@ -138,7 +138,7 @@ class Carrier:
         acknowledged = self._reached if taken is None else max(self._settled, taken.acknowledged)
         if self.standing.problem:
             _log.info("the audit is sent to %s again", self._place.name, extra={"action": "audit.sent-again"})
-        self.standing = replace(self.standing, waiting=self._reached - acknowledged, problem="")
+        self.standing = replace(self.standing, waiting=self._reached - acknowledged, problem="", since=None)
         return bool(lines)
 
     def _sent(self, lines: Sequence[Line]) -> Taken | None:
@@ -181,7 +181,12 @@ class Carrier:
                 "the audit cannot be sent to %s: %s. It is tried again until that succeeds", self._place.name, why,
                 extra={"action": "audit.unsent"},
             )  # fmt: skip
-        self.standing = replace(self.standing, problem=why, waiting=max(0, newest - (self._reached or 0)))
+        self.standing = replace(
+            self.standing,
+            problem=why,
+            waiting=max(0, newest - (self._reached or 0)),
+            since=self.standing.since or self._audit.now(),
+        )
 
 
 class LineFile:

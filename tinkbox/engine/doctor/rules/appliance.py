@@ -24,6 +24,8 @@ _DESCRIPTION: Final = "osie.json"
 _KERNEL_AND_RAMDISK: Final = frozenset({"vmlinuz", "initramfs"})
 _FAR_OFF: Final = timedelta(minutes=5)
 _AUDIT_TOLD_FOR: Final = timedelta(days=7)
+# So long a place may take no line, as while its server is restarted.
+_UNSENT_AFTER: Final = timedelta(minutes=1)
 
 
 def _attachments(case: Case) -> tuple[Attachment, ...]:
@@ -457,6 +459,21 @@ def audit_broken(case: Case) -> Iterator[Finding]:
             remedy="`tinkbox audit verify` names the first line that is wrong. Find out who can write to the data folder, and compare with what was sent "
             f"elsewhere. `tinkbox audit verify --after {broken.number}` examines what came since. If you put an older database there yourself, nothing more is to be done.",
         )
+
+
+def audit_unsent(case: Case) -> Iterator[Finding]:
+    """Places that do not take the lines of the audit."""
+    for each in case.vitals.audit_unsent if case.vitals else ():
+        if each.since is not None and case.now - each.since >= _UNSENT_AFTER:
+            waiting = counted(each.waiting, "line")
+            yield Finding(
+                gravity=Gravity.FAULT,
+                cause=f"The audit is not sent to {each.place}: {waiting} {'waits' if each.waiting == 1 else 'wait'}.",
+                evidence=(f"{moment(each.since)} since then: {each.problem}",),
+                remedy="Mend that place, or change `audit` in tinkbox.yaml and restart tinkbox. Nothing is lost meanwhile: the lines stay in the database, and "
+                "are sent as soon as the place takes them. `tinkbox audit verify` tells how far each place is.",
+                subject=each.place,
+            )
 
 
 def secrets_unreadable(case: Case) -> Iterator[Finding]:

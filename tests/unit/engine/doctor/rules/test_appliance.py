@@ -9,8 +9,9 @@ import pytest
 from tests.unit.engine.boot_story import BEGIN, appliance
 from tinkbox.engine.doctor.case import Case, KnownHost
 from tinkbox.engine.doctor.doctor import diagnose, faults
-from tinkbox.engine.doctor.rules.appliance import audit_broken, secrets_unreadable
+from tinkbox.engine.doctor.rules.appliance import audit_broken, audit_unsent, secrets_unreadable
 from tinkbox.model.audit import Broken
+from tinkbox.model.audit_places import Delivery
 from tinkbox.model.diagnosis import Diagnosis, Gravity
 from tinkbox.model.engine_trouble import EngineFault, EngineTrouble
 from tinkbox.model.hardware import MacAddress
@@ -266,6 +267,17 @@ def test_an_operators_socket_that_stays_gone_is_told_with_why() -> None:
     assert (told.rule, told.gravity) == ("OperatorSocketGone", Gravity.SUSPECT)
     assert told.evidence[0].endswith("cannot listen on /data/operator.sock: Is a directory: move it away")
     assert "TINKBOX_SERVER" in told.remedy
+
+
+def test_place_that_takes_no_lines_of_the_audit_is_told_after_a_minute_with_how_many_wait() -> None:
+    since = appliance().now - timedelta(minutes=28)
+    unsent = Delivery(place="tcp://log:514", waiting=17, problem="Connection refused", since=since)
+    told = found(replace(SOUND, audit_unsent=(unsent,)))
+    assert (told.rule, told.gravity, told.subject) == ("AuditUnsent", Gravity.FAULT, "tcp://log:514")
+    assert told.cause == "The audit is not sent to tcp://log:514: 17 lines wait."
+    assert "Connection refused" in told.evidence[0]
+    fresh = replace(unsent, since=appliance().now - timedelta(seconds=30))
+    assert not list(audit_unsent(appliance(vitals=replace(SOUND, audit_unsent=(fresh,)))))
 
 
 def test_broken_audit_is_told_for_a_week() -> None:

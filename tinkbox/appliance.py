@@ -20,7 +20,7 @@ from tinkbox.api.following import Followers
 from tinkbox.api.routes.operator_door import OperatorDoor
 from tinkbox.api.routes.people.login import LoginDoor
 from tinkbox.api.scopes import end_beyond_scopes
-from tinkbox.api.tokens import operators_token, retired_people, take_in_files
+from tinkbox.api.tokens import another_operators_token, operators_token, retired_people, take_in_files
 from tinkbox.boot.dhcp.address_probe import Prober
 from tinkbox.boot.dhcp.boot_server import BootServer
 from tinkbox.boot.dhcp.joined_networks import JoinedNetworks
@@ -187,7 +187,7 @@ class Appliance:
         self._loaders = load_loaders()
         self.tokens = Tokens(
             store, _now, _new_id, partial(secrets.token_hex, 24), operators_token(settings.data),
-            lambda: self.engine.clock_trust.may_delete(),
+            lambda: self.engine.clock_trust.may_delete(), partial(another_operators_token, settings.data),
         )  # fmt: skip
         self.live_requests = LiveRequests(self.tokens.counts)
         self.tokens.tell_ends(self.live_requests.end)

@@ -156,17 +156,19 @@ def kept_secret(path: Path) -> str:
 
     Raises Unavailable as `stored_secret` does, and when it cannot be made.
     """
-    if not path.exists():
-        fresh = path.with_suffix(".new")
-        try:
-            fresh.unlink(missing_ok=True)  # whoever put it there
-            with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-                file.write(secrets.token_urlsafe(32) + "\n")
-            fresh.replace(path)  # so that no power cut leaves an empty one behind
-        except OSError as error:
-            raise Unavailable(
-                f"cannot make the secret {path}: {error.strerror}: look at {fresh} and its folder"
-            ) from None
+    return stored_secret(path) if path.exists() else new_secret(path)
+
+
+def new_secret(path: Path) -> str:
+    """Make the file anew, readable by its owner only, of 256 random bits; returns what it holds.  Raises Unavailable."""
+    fresh = path.with_suffix(".new")
+    try:
+        fresh.unlink(missing_ok=True)  # whoever put it there
+        with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+            file.write(secrets.token_urlsafe(32) + "\n")
+        fresh.replace(path)  # so that no power cut leaves an empty one behind
+    except OSError as error:
+        raise Unavailable(f"cannot make the secret {path}: {error.strerror}: look at {fresh} and its folder") from None
     return stored_secret(path)
 
 

@@ -9,7 +9,7 @@ from typing import Final, Protocol
 from tinkbox.model.access import Right
 from tinkbox.model.errors import Unavailable
 from tinkbox.model.tokens import TAKEN_OVER
-from tinkbox.private_files import kept_secret, stored_secret
+from tinkbox.private_files import kept_secret, new_secret, stored_secret
 
 OPERATORS: Final = "operator.token"
 PEOPLE: Final = "people"
@@ -28,6 +28,11 @@ class Kept(Protocol):
 def operators_token(data: Path) -> str:
     """The operator's own token; it is made where there is none, readable by its owner only.  Raises Unavailable for no secret."""
     return kept_secret(data / OPERATORS)
+
+
+def another_operators_token(data: Path) -> str:
+    """Put another one in its place, and return that; raises Unavailable."""
+    return new_secret(data / OPERATORS)
 
 
 def examine_tokens(data: Path, named: Mapping[str, frozenset[Right]]) -> None:

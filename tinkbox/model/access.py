@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
+from shlex import quote
 
 from tinkbox.model.errors import Forbidden
 from tinkbox.model.labels import Selector
@@ -28,6 +29,10 @@ class Right(StrEnum):
     ADMIN = "admin"
 
 
+BEYOND_SCOPES = frozenset({Right.PUSH, Right.AUDIT, Right.ADMIN})
+"""Rights that nobody can use who has a scope: what they allow is about all machines."""
+
+
 class Means(StrEnum):
     """How somebody showed who they are.
 
@@ -45,7 +50,7 @@ class Caller:
     """Whose request it is: a name for the records, and their rights, all of them for OPERATOR.
 
     What they do and see is about the machines with the labels of `scope` alone; None: about everything.  `token` is the id
-    of the token that they showed, empty for the operator's own and over the unix socket.
+    of the token that they showed, empty over the unix socket.
     """
 
     name: str
@@ -59,12 +64,18 @@ class Caller:
         rights = [each for each in Right if each in self.rights]
         return f"{self.name} ({', '.join(rights) if rights else 'no rights'})"
 
+    def _with(self, right: Right) -> str:
+        """How a token is made that has one more right."""
+        rights = ",".join(each for each in Right if each in self.rights | {right})
+        scope = f" -l {quote(str(self.scope))}" if self.scope is not None and right not in BEYOND_SCOPES else ""
+        return f"tinkbox token create NAME --right {rights}{scope}"
+
     def require(self, right: Right, *, instead: str = "") -> None:
         """Raises Forbidden where they lack the right; `instead` names another one that would do."""
         if right not in self.rights:
             raise Forbidden(
                 f"{self.describe()} lacks the right to {right}{instead}: "
-                f"who may {Right.ADMIN} makes a token that has it, `tinkbox token create NAME --right {right}`"
+                f"who may {Right.ADMIN} makes a token that has it as well, `{self._with(right)}`"
             )
 
 

@@ -11,6 +11,8 @@ from tinkbox.model.hardware import MacAddress
 Fact = str | int | float
 # Who it was, where another host than the machine was seen in its name.
 OTHER_HOST: Final = "other_host"
+# Which one a worker was started on by hand, where that is not the machine as far as it is seen: its MAC, or its address.
+STARTED_ELSEWHERE: Final = "elsewhere"
 # Which one, where only what it said in the machine's name was seen.
 UNSEEN: Final = "unknown"
 # That an answer went to the machine alone, and not to all on its network.

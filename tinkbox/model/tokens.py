@@ -4,9 +4,10 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from shlex import quote
 from typing import Final
 
-from tinkbox.model.access import OPERATOR, Caller, Means, Right
+from tinkbox.model.access import BEYOND_SCOPES, OPERATOR, Caller, Means, Right
 from tinkbox.model.duration import parse_duration
 from tinkbox.model.errors import Forbidden, Invalid
 from tinkbox.model.labels import Selector
@@ -42,6 +43,8 @@ TAKEN_OVER: Final = "operator.people"
 DEFAULT_DAYS: Final = 90
 MAX_DAYS: Final = 3650
 MAX_TOKENS: Final = 1000
+OVERLAP: Final = timedelta(hours=1)
+MAX_OVERLAP: Final = timedelta(days=7)
 MAX_LOGINS: Final = 8
 """Tokens that an issuer vouched for and that have one name: a ninth log-in ends the oldest."""
 
@@ -133,12 +136,39 @@ def parse_expiry(text: str, now: datetime) -> datetime | None:
     """
     if text == NEVER:
         return None
-    if text.strip().isdecimal():
-        raise Invalid(f"{quoted(text)} has no unit: write {quoted(text.strip())[1:-1]}d for days, or h, m or s")
-    seconds = parse_duration(text) if text else DEFAULT_DAYS * 86_400
+    seconds = _seconds(text) if text else DEFAULT_DAYS * 86_400
     if not 0 < seconds <= MAX_DAYS * 86_400:
         raise Invalid(f"{quoted(text)} is not between 1s and {MAX_DAYS}d: write {NEVER} for a token without an end")
     return now + timedelta(seconds=seconds)
+
+
+def parse_overlap(text: str) -> timedelta:
+    """How long the former text of a token counts beside its new one, empty: OVERLAP.  Raises Invalid as `parse_expiry`."""
+    seconds = 0 if text.strip() == "0" else _seconds(text) if text else OVERLAP.total_seconds()
+    if seconds > MAX_OVERLAP.total_seconds():
+        raise Invalid(f"{quoted(text)} is too long: the former text counts {MAX_OVERLAP.days}d at most")
+    return timedelta(seconds=seconds)
+
+
+def _seconds(text: str) -> int:
+    if text.strip().isdecimal():
+        raise Invalid(f"{quoted(text)} has no unit: write {quoted(text.strip())[1:-1]}d for days, or h, m or s")
+    try:
+        return parse_duration(text)
+    except Invalid:
+        raise Invalid(
+            f"{quoted(text)} is no duration: write days (d), hours (h), minutes (m) or seconds (s), such as 365d, 12h or 1h30m"
+        ) from None
+
+
+def refuse_useless(rights: frozenset[Right], scope: Selector | None) -> None:
+    """Raises Invalid for a right that nobody can use who has a scope."""
+    useless = [each for each in Right if each in rights & BEYOND_SCOPES]
+    if scope is not None and useless:
+        raise Invalid(
+            f"the right to {' and '.join(useless)} is about all machines, so a token with a scope cannot use it: leave out "
+            f"`-l {quote(str(scope))}`, or the right"
+        )
 
 
 def refuse_more(by: Caller, rights: frozenset[Right], scope: Selector | None) -> None:

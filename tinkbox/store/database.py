@@ -40,6 +40,7 @@ from tinkbox.store.enrolments import EnrolmentTable
 from tinkbox.store.ephemeral_data import DataTable
 from tinkbox.store.events import EventTable
 from tinkbox.store.firmware_traits import FirmwareTraitTable
+from tinkbox.store.given_credentials import GivenCredentialTable
 from tinkbox.store.hardware import HardwareTable
 from tinkbox.store.holds import HoldTable
 from tinkbox.store.images import ImageTable
@@ -128,6 +129,7 @@ class Tables:
     enrolments: EnrolmentTable
     secrets: SecretTable
     authority: AuthorityTable
+    given_credentials: GivenCredentialTable
 
     @classmethod
     def on(cls, connection: sqlite3.Connection) -> Self:
@@ -170,6 +172,7 @@ class Tables:
             EnrolmentTable(connection),
             SecretTable(connection),
             AuthorityTable(connection),
+            GivenCredentialTable(connection),
         )
 
 

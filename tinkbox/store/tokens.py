@@ -42,6 +42,10 @@ class TokenTable:
     def delete(self, ids: Iterable[str]) -> None:
         self._sql.executemany("DELETE FROM token WHERE id = ?", [(each,) for each in ids])
 
+    def end_at(self, token_id: str, until: datetime) -> None:
+        """Let one expire at another time."""
+        self._sql.execute("UPDATE token SET until = ? WHERE id = ?", (until.isoformat(), token_id))
+
     def note_use(self, used: Mapping[str, datetime]) -> None:
         """When each of these was used last, by their ids."""
         self._sql.executemany(

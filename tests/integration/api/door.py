@@ -194,7 +194,12 @@ async def open_door(folder: Path) -> AsyncIterator[Door]:
             asked=lambda: doctor.has_asked,
         )
         tokens = Tokens(
-            box.store, box.clock, lambda: str(uuid4()), partial(secrets.token_hex, 24), own="the-token-in-the-file"
+            box.store,
+            box.clock,
+            lambda: str(uuid4()),
+            partial(secrets.token_hex, 24),
+            own="the-token-in-the-file",
+            another=lambda: "another-token-in-the-file",
         )
         await tokens.load()
         operator = OperatorDoor(

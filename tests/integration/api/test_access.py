@@ -126,6 +126,7 @@ NEEDED = {
     ("GET", "/v1/tokens"): ADMIN,
     ("POST", "/v1/tokens"): ADMIN,
     ("DELETE", "/v1/tokens/{key}"): ADMIN,
+    ("POST", "/v1/tokens/{key}/rotate"): ADMIN,
 }
 # What answers those who have a scope, of its machines alone; all else refuses them: whoever adds a route decides it.
 SCOPED = {
@@ -288,7 +289,8 @@ async def test_a_route_answers_those_who_have_its_right_and_nobody_else(door: Do
         assert problem["type"] == "/problems/forbidden"
         needed = NEEDED[method, path]
         assert f"who-may-{right} ({right}) lacks the right to {needed}" in problem["detail"]
-        assert f"`tinkbox token create NAME --right {needed}`" in problem["detail"]
+        both = ",".join(each for each in Right if each in (right, needed))
+        assert f"`tinkbox token create NAME --right {both}`" in problem["detail"]
 
 
 @pytest.mark.parametrize(("method", "path"), NEEDED)

@@ -170,6 +170,7 @@ ARMED: Document = {"before": ["second"]}
 CHANGES = [
     Change("POST", "/v1/tokens", "token created", {"name": "anna", "rights": ["look"]}),
     Change("DELETE", "/v1/tokens/{key}", "token revoked", None, token),
+    Change("POST", "/v1/tokens/{key}/rotate", "token rotated", {}, token),
     Change("POST", "/v1/hardware", "hardware pushed", hardware(1)),
     Change("POST", "/v1/hardware/add", "hardware added", {"mac": mac(9), "address": "172.30.0.99/24"}),
     Change("POST", "/v1/hardware/import", "hardware made by import", {"machines": [{"macs": [mac(9)], "name": "n9"}]}),

@@ -16,7 +16,8 @@ from tests.integration.api.test_shells import Held, frame
 from tests.integration.engine.appliance import HELLO, hardware, mac
 from tests.integration.engine.held import hold, out
 from tests.integration.registry.serving import until
-from tinkbox.model.access import Right
+from tinkbox.model.access import BEYOND_SCOPES, Right
+from tinkbox.model.errors import Forbidden
 from tinkbox.wire.messages.shell import Channel
 
 EVERY = [str(each) for each in Right]
@@ -24,7 +25,8 @@ WITHIN = 60.0  # seconds, for what takes less than one
 
 
 async def make(door: Door, name: str = "anna", *rights: str, **more: str) -> str:
-    wish = {"name": name, "rights": list(rights or EVERY), **more}
+    every = [each for each in EVERY if "scope" not in more or each not in BEYOND_SCOPES]
+    wish = {"name": name, "rights": list(rights or every), **more}
     return str((await door.done("POST", "/v1/tokens", wish))["token"])
 
 
@@ -57,10 +59,91 @@ async def test_a_token_is_made_shown_once_used_listed_and_revoked(door: Door) ->
         "by": listed["by"],
     }
     assert listed["by"] not in ("", "operator")  # the user of this host
-    assert await door.done("DELETE", "/v1/tokens/anna") == {"name": "anna", "revoked": 1}
+    assert await door.done("DELETE", "/v1/tokens/anna") == {"name": "anna", "revoked": 1, "credentials": []}
     async with asking(made["token"]) as anna, anna.get(f"{door.url}/v1/hardware") as answer:
         assert answer.status == 401
         assert "was revoked" in (await answer.json(content_type=None))["detail"]
+
+
+async def test_revoking_a_token_names_the_credentials_that_it_read_and_voids_them_where_that_is_asked(
+    door: Door,
+) -> None:
+    for number in (1, 2, 3):
+        await door.done("POST", "/v1/hardware", hardware(number))
+    bert = await make(door, "bert", "look", "operate")
+    async with asking(bert) as session:
+        for method, number in (("GET", 1), ("POST", 2), ("GET", 3)):
+            async with session.request(method, f"{door.url}/v1/hardware/machine-{number}/credential") as answer:
+                assert answer.status == 200
+                read = (await answer.json())["token"]
+    await door.done("POST", "/v1/hardware/machine-1/credential")
+    now = door.box.clock().isoformat()
+    left = [
+        {
+            "id": hardware(each)["id"],
+            "name": f"machine-{each}",
+            "key": f"machine-{each}",
+            "given_at": now,
+            "rotated": False,
+        }
+        for each in (2, 3)
+    ]
+    assert await door.done("DELETE", "/v1/tokens/bert") == {"name": "bert", "revoked": 1, "credentials": left}
+    again = await door.done("DELETE", "/v1/tokens/bert?rotate=yes")
+    assert again == {"name": "bert", "revoked": 0, "credentials": [each | {"rotated": True} for each in left]}
+    with pytest.raises(Forbidden, match="it is void"):
+        await door.box.exchange(read)
+    assert (await door.ask("DELETE", "/v1/tokens/bert?rotate=yes"))[0] == 404
+
+
+async def test_who_may_not_operate_voids_no_credentials(door: Door) -> None:
+    await make(door, "bert", "look")
+    async with asking("admin-token") as admin:
+        async with admin.delete(f"{door.url}/v1/tokens/bert?rotate=yes") as answer:
+            assert answer.status == 403
+        async with admin.delete(f"{door.url}/v1/tokens/bert") as answer:
+            assert answer.status == 200
+
+
+async def test_the_operators_token_is_replaced_at_once(door: Door) -> None:
+    async with asking("the-token-in-the-file") as operator:
+        async with operator.get(f"{door.url}/v1/hardware") as answer:
+            assert answer.status == 200
+        told = await door.done("DELETE", "/v1/tokens/operator")
+        assert told == {"name": "operator", "revoked": 1, "credentials": []}
+        async with operator.get(f"{door.url}/v1/hardware") as answer:
+            assert answer.status == 401
+    async with asking("another-token-in-the-file") as operator, operator.get(f"{door.url}/v1/hardware") as answer:
+        assert answer.status == 200
+
+
+async def test_a_token_is_rotated_without_a_gap(door: Door) -> None:
+    former = await make(door, "cron", "look", scope="rack=r1")
+    made = await door.done("POST", "/v1/tokens/cron/rotate", {"expires": "2d", "overlap": "1m"})
+    assert (made["name"], made["rights"], made["scope"]) == ("cron", ["look"], "rack=r1")
+    assert made["token"] != former
+
+    async def status(text: str) -> int:
+        async with asking(text) as session, session.get(f"{door.url}/v1/hardware") as answer:
+            return answer.status
+
+    assert (await status(former), await status(made["token"])) == (200, 200)
+    door.box.clock.forward(60)
+    assert (await status(former), await status(made["token"])) == (401, 200)
+    at_once = await door.done("POST", "/v1/tokens/cron/rotate", {"overlap": "0"})
+    assert (await status(made["token"]), await status(at_once["token"])) == (401, 200)
+    assert (await door.ask("POST", "/v1/tokens/nobody/rotate"))[0] == 404
+    assert (await door.ask("POST", "/v1/tokens/cron/rotate", {"overlap": "30d"}))[0] == 422
+
+
+@pytest.mark.parametrize("right", ["push", "audit", "admin"])
+async def test_a_right_that_a_scope_makes_useless_is_refused_with_the_reason(door: Door, right: str) -> None:
+    status, problem = await door.ask(
+        "POST", "/v1/tokens", {"name": "ci", "rights": ["look", right], "scope": "rack=r1"}
+    )
+    assert status == 422
+    assert f"the right to {right} is about all machines" in problem["detail"]
+    assert "leave out `-l rack=r1`" in problem["detail"]
 
 
 async def test_a_token_lasts_ninety_days_where_nothing_else_is_said_and_for_ever_where_that_is(door: Door) -> None:

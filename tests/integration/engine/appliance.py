@@ -179,7 +179,7 @@ class Appliance(Engine):
 
     async def session(self, worker: str, boot_id: str = "boot-1", address: str = "127.0.0.1") -> str:
         """Begin a session for a machine's worker, with a credential by hand; returns its secret."""
-        return await self.exchange(self.machines.credential(worker, "s", "r", "ann").token, boot_id, address)
+        return await self.exchange((await self.machines.credential(worker, "s", "r", "ann")).token, boot_id, address)
 
     async def exchange(self, ticket: str, boot_id: str = "boot-1", address: str = "127.0.0.1") -> str:
         """Exchange a boot ticket for a session; returns its secret.  No process of the worker is named."""

@@ -44,7 +44,7 @@ async def offer(box: Appliance) -> Offer:
 
 
 async def node(box: Appliance, url: str, number: int = 1) -> NodeDoor:
-    credential = box.machines.credential(await box.machine(number), "s", "r", "ann")
+    credential = await box.machines.credential(await box.machine(number), "s", "r", "ann")
     return door_of(Credential(server=url, registry="", worker="", token=credential.token))
 
 

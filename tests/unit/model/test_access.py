@@ -21,6 +21,7 @@ def test_a_caller_is_told_which_right_is_missing() -> None:
     anna = Caller(name="anna", rights=frozenset({Right.LOOK}))
     anna.require(Right.LOOK)
     with pytest.raises(
-        Forbidden, match=r"anna \(look\) lacks the right to operate: .* `tinkbox token create NAME --right operate`"
+        Forbidden,
+        match=r"anna \(look\) lacks the right to operate: .* `tinkbox token create NAME --right look,operate`",
     ):
         anna.require(Right.OPERATE)

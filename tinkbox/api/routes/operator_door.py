@@ -209,7 +209,7 @@ class OperatorDoor:
             *osie.routes(self.osie),
             *authority.routes(self.authority, self.own_certificate),
             *metadata.routes(self.ssh_keys),
-            *tokens.routes(self.tokens),
+            *tokens.routes(self.tokens, self.machines),
             *audit.routes(self.audit, self.audit_deliveries, self.followers),
             *events.routes(self.workflows, self.followers),
             *status.routes(self.overview, self.status_changes, self.limits, self.claimants, self.rounds),

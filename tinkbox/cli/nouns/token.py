@@ -1,11 +1,14 @@
 """`tinkbox token`: tokens of people and programs."""
 
 import argparse
+import shlex
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from tinkbox.cli.flags import (
+    Joined,
+    Words,
     add_filters,
     add_format,
     add_listing,
@@ -22,7 +25,7 @@ from tinkbox.cli.output.lists import List
 from tinkbox.cli.output.printable import age, clean
 from tinkbox.cli.output.tables import Fit
 from tinkbox.cli.terminal.watched_list import show_found
-from tinkbox.model.access import Right
+from tinkbox.model.access import OPERATOR, Right
 from tinkbox.model.tokens import DEFAULT_DAYS, NEVER
 
 if TYPE_CHECKING:
@@ -32,6 +35,11 @@ STORY: Final = """\
 Give people and programs tokens, with the rights that they need and for as long
 as they need them. A token that is revoked or expires ends at once, with all
 that is under way with it."""
+
+
+EXPIRES: Final = f"a duration such as 90d, 12h or 1h30m, or {NEVER} (default: {DEFAULT_DAYS}d)"
+FORMATS: Final = ("table", "json", "yaml")
+FORMATS_HELP: Final = "table: the token alone (default); json, yaml: all of it"
 
 
 def _until(document: Document) -> str:
@@ -83,11 +91,11 @@ def declare(noun: argparse.ArgumentParser) -> None:
     verb.add_argument(
         "--right",
         dest="rights",
-        action="append",
+        type=Words(lambda: Right, _rights),
+        action=Joined,
         required=True,
-        choices=list(Right),
         metavar="RIGHT",
-        help=f"one of {rights}; may be given several times",
+        help=f"one of {rights}, or several with commas between; may be repeated",
     )
     add_selector(
         verb, "for the machines with these labels only, such as rack=r1 (default: all)", "--label", "--selector"
@@ -96,30 +104,78 @@ def declare(noun: argparse.ArgumentParser) -> None:
         "--expires",
         default="",
         metavar="DURATION",
-        help=f"such as 12h or 30d, or {NEVER} (default: {DEFAULT_DAYS}d)",
+        help=EXPIRES,
     )
-    add_format(verb, ("table", "json", "yaml"), "table: the token alone (default); json, yaml: all of it")
+    add_format(verb, FORMATS, FORMATS_HELP)
+    verb = add_verb(
+        verbs,
+        "rotate",
+        rotate,
+        "give a token another text, which is printed this once",
+        "Name, rights and scope stay. The former text counts for another hour, so that programs go on until they have the new one. "
+        "A text that leaked is ended at once by `--overlap 0`.",
+    )
+    verb.add_argument("name", metavar="NAME", type=filled, help="as `tinkbox token list` shows it")
+    verb.add_argument("--expires", default="", metavar="DURATION", help=EXPIRES)
+    verb.add_argument(
+        "--overlap", default="", metavar="DURATION", help="how long the former text counts, or 0 (default: 1h)"
+    )
+    add_format(verb, FORMATS, FORMATS_HELP)
     verb = add_listing(add_verb(verbs, "list", show_list, "the tokens but the operator's own"), quiet="names only")
     add_filters(verb, sorts=("name", "created_at", "expires_at", "used_at"), age="created_at")
     add_watch(verb)
     verb = add_verb(
-        verbs, "revoke", revoke, "end tokens, and what is under way with them", "At a terminal it asks first."
+        verbs,
+        "revoke",
+        revoke,
+        "end tokens, and what is under way with them",
+        "At a terminal it asks first. It tells which machines' credentials were read by the name and count still: with one, a worker runs as "
+        "that machine. The name `operator` has a new token written into DATA/operator.token.",
     )
     verb.add_argument("keys", nargs="+", metavar="NAME", help="names, as `tinkbox token list` shows them")
+    verb.add_argument(
+        "--rotate",
+        action="store_true",
+        help="void these credentials as well, and end the sessions of their machines (needs the right to operate)",
+    )
     add_yes(verb)
+
+
+def _rights(text: str, known: Sequence[str]) -> str:
+    """Rights with commas between."""
+    from tinkbox.model.spelling import meant
+
+    named = [each.strip() for each in text.split(",") if each.strip()]
+    for each in named:
+        if each not in known:
+            raise argparse.ArgumentTypeError(f"{each[:40]!r} is no right: {meant(each, known)}")
+    if not named:
+        raise argparse.ArgumentTypeError(f"it is empty: name one of {', '.join(known)}")
+    return ",".join(named)
 
 
 def create(chosen: argparse.Namespace) -> int:
     from tinkbox.cli.connection import ask
-    from tinkbox.cli.output.formats import json_of, yaml_of
 
     wanted = {
         "name": chosen.name,
-        "rights": list(dict.fromkeys(chosen.rights)),
+        "rights": list(dict.fromkeys(chosen.rights.split(","))),
         "scope": chosen.label or "",
         "expires": chosen.expires,
     }
-    made = ask(chosen, lambda operator: operator.tokens.create(wanted))
+    return _show_made(chosen, ask(chosen, lambda operator: operator.tokens.create(wanted)))
+
+
+def rotate(chosen: argparse.Namespace) -> int:
+    from tinkbox.cli.connection import ask
+
+    wanted = {"expires": chosen.expires, "overlap": chosen.overlap}
+    return _show_made(chosen, ask(chosen, lambda operator: operator.tokens.rotate(chosen.name, wanted)))
+
+
+def _show_made(chosen: argparse.Namespace, made: Document) -> int:
+    from tinkbox.cli.output.formats import json_of, yaml_of
+
     if chosen.format in ("json", "yaml"):
         print((json_of if chosen.format == "json" else yaml_of)(made), end="")
         return 0
@@ -142,6 +198,26 @@ def revoke(chosen: argparse.Namespace) -> int:
     confirm(chosen, f"Revoke {', '.join(chosen.keys)}")
 
     async def end(operator: "Operator", key: str) -> Document:
-        return await operator.tokens.revoke(key)
+        return await operator.tokens.revoke(key, rotate=chosen.rotate)
 
-    return change_each(chosen, end, lambda ended: print(clean(f"Revoked token:  {ended['name']}"), flush=True))
+    return change_each(chosen, end, _tell_revoked)
+
+
+def _tell_revoked(ended: Document) -> None:
+    name, given = ended["name"], ended.get("credentials", ())  # earlier releases tell none
+    if ended["revoked"]:
+        print(clean(f"Revoked token:  {name}"), flush=True)
+    if name == OPERATOR:
+        print("The new one is in operator.token, in the data folder of the appliance.", flush=True)
+    if rotated := [each for each in given if each["rotated"]]:
+        print(clean(f"Rotated credentials:  {', '.join(each['name'] or each['id'] for each in rotated)}"), flush=True)
+    if left := [each for each in given if not each["rotated"]]:
+        print(
+            clean(
+                f"{name} has credentials that count still, and can run workers as these machines, which get their secrets."
+            ),
+            file=sys.stderr,
+        )
+        for each in left:
+            print(clean(f"  tinkbox hardware credential {shlex.quote(each['key'])} --rotate"), file=sys.stderr)
+        print(clean(f"All at once: `tinkbox token revoke {shlex.quote(name)} --rotate`"), file=sys.stderr, flush=True)

@@ -20,5 +20,11 @@ class Tokens:
         """Make one of a `name` with `rights`, `scope` and `expires`; the answer's `token` is told this once."""
         return await self._connection.document("POST", "/v1/tokens", dict(wanted))
 
-    async def revoke(self, name: str) -> Document:
-        return await self._connection.document("DELETE", f"/v1/tokens/{part(name)}")
+    async def rotate(self, name: str, wanted: Mapping[str, Any]) -> Document:
+        """Give one another text, which is the answer's `token`; of what is wanted there are `expires` and `overlap`."""
+        return await self._connection.document("POST", f"/v1/tokens/{part(name)}/rotate", dict(wanted))
+
+    async def revoke(self, name: str, *, rotate: bool = False) -> Document:
+        """End those of a name; with `rotate` the `credentials` of machines count no more that were read by this name."""
+        query = "?rotate=yes" if rotate else ""
+        return await self._connection.document("DELETE", f"/v1/tokens/{part(name)}{query}")

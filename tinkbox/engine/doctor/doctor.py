@@ -113,6 +113,7 @@ from tinkbox.engine.doctor.rules.permission import (
     not_permitted,
     script_refused,
     ticket_refused,
+    worker_elsewhere,
 )
 from tinkbox.engine.doctor.rules.silence import silent_since, silent_worker
 from tinkbox.engine.doctor.rules.system import (
@@ -207,8 +208,8 @@ RULES: Sequence[Rule] = (
     Rule("DiskNearlyFull", "a disk without room for what is kept", disk_nearly_full),
     Rule("DeletedEarly", "history that was deleted for lack of room", deleted_early),
     Rule("AuditBroken", "an audit of which another program changed lines", audit_broken),
-    Rule("SecretsUnreadable", "secrets whose key is missing or another one", secrets_unreadable),
     Rule("AuditUnsent", "a place that does not take the lines of the audit", audit_unsent),
+    Rule("SecretsUnreadable", "secrets whose key is missing or another one", secrets_unreadable),
     Rule("OperatorSocketGone", "a data folder whose operator.sock is gone and stays so", operator_socket_gone),
     Rule("RegistryUnusable", "folders of the registry that cannot be used", registry_unusable),
     Rule("ImageDamaged", "images whose files are damaged", image_damaged),
@@ -253,6 +254,13 @@ RULES: Sequence[Rule] = (
         "TicketRefused",
         "a boot ticket that was used twice, or by another host, or cannot be read; a TPM that is missing or another",
         ticket_refused,
+    ),
+    Rule(
+        "WorkerElsewhere",
+        "a worker that was started by hand on another host",
+        worker_elsewhere,
+        explains=False,
+        of_run=True,
     ),
     Rule(
         "AskedInItsName",

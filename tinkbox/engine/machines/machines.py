@@ -11,7 +11,7 @@ from tinkbox.engine.machines.absences import Absences
 from tinkbox.engine.machines.boot_facts import BootFactsCache
 from tinkbox.engine.machines.boot_plan import barred_reason, parked_reason
 from tinkbox.engine.machines.boot_progress import BootProgress
-from tinkbox.engine.machines.boot_tickets import Kind, Seal
+from tinkbox.engine.machines.boot_tickets import Seal
 from tinkbox.engine.machines.enrolments import Enrolments
 from tinkbox.engine.machines.known_machines import KnownMachines
 from tinkbox.engine.machines.machines_within import MachinesWithin
@@ -371,18 +371,21 @@ class Machines:
         await self.sessions.refresh(*ids)
         self._wakeups.wake(CHANGES)
 
-    def credential(self, key: str, server: str, registry: str, who: str, scope: Selector | None = None) -> Credential:
+    async def credential(
+        self, key: str, server: str, registry: str, who: str, scope: Selector | None = None
+    ) -> Credential:
         """What a person starts a worker with by hand on this machine, for the node door at `server`: a boot ticket."""
         hardware = _in_service(self.known.find(key), self.within(scope)).hardware
         hardware_id = hardware.id
-        ticket = self.sessions.ticket(Kind.BY_HAND, hardware_id)
+        ticket = await self.sessions.give(hardware_id, who)
         self.progress.saw(self.progress.seen_last(hardware), Stage.CREDENTIAL, f"by {who}", who=who)
         return Credential(server=server, registry=registry, worker=hardware_id, token=ticket)
 
     async def rotate(self, key: str, server: str, registry: str, who: str, scope: Selector | None = None) -> Credential:
         """The same for a person, and let nothing count any more that was given or exchanged before."""
         hardware_id = _in_service(self.known.find(key), self.within(scope)).hardware.id
-        ticket = await self.sessions.rotate(hardware_id, who)
+        await self.sessions.revoke([hardware_id], who)
+        ticket = await self.sessions.give(hardware_id, who)
         return Credential(server=server, registry=registry, worker=hardware_id, token=ticket)
 
     async def accept_tpm(self, key: str, fingerprint: str, who: str, scope: Selector | None = None) -> MachineStatus:

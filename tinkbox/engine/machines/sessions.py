@@ -10,7 +10,7 @@ Rule 4: a machine that once showed a TPM shows the same one in each boot, and pr
 """
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import NoReturn, Protocol
@@ -21,10 +21,11 @@ from tinkbox.engine.machines.tpm_challenges import challenge, fingerprint, is_pr
 from tinkbox.engine.rules import tpm
 from tinkbox.model.boot import Stage
 from tinkbox.model.errors import Conflict, Denied, Forbidden, Invalid, TooMany, Unavailable
+from tinkbox.model.given_credential import GivenCredential
 from tinkbox.model.hardware import MacAddress
 from tinkbox.model.rates import Buckets, Rate
 from tinkbox.model.session import BOOTED, Session, TicketRefusal, TpmRule, is_later
-from tinkbox.model.sightings import OTHER_HOST, Fact
+from tinkbox.model.sightings import OTHER_HOST, STARTED_ELSEWHERE, Fact
 from tinkbox.store.database import Store, Tables
 from tinkbox.wire.messages.session import Challenge, Opening
 
@@ -108,10 +109,8 @@ class Sessions:
         """A machine boots: it may have a ticket again."""
         self._given.pop(holder, None)
 
-    def ticket(self, kind: Kind, holder: str, address: str = "") -> str:
-        """A ticket for a holder, which asks at an IPv4 address.  Raises Conflict by rule 1."""
-        if kind is Kind.BY_HAND:
-            return self._seal.sealed(self._new(kind, holder, address))
+    def ticket(self, kind: Kind, holder: str, address: str) -> str:
+        """A ticket of a boot for a holder, which asks at an IPv4 address.  Raises Conflict by rule 1."""
         given = self._given.get(holder)
         if given is None and holder in self._given:
             raise Conflict("this machine exchanged its boot ticket already: it gets another when it boots again")
@@ -179,7 +178,10 @@ class Sessions:
         if began_anew:
             seen = self._near.neighbours(address)
             detail = f"from {address}" + (f" ({seen})" if seen else "") + (f", TPM {shown[:SHORT]}" if shown else "")
+            other = self._other_than(session.holder, address) if ticket.kind is Kind.BY_HAND else ""
+            detail += ", which is not the machine" if other else ""
             facts = {
+                **({STARTED_ELSEWHERE: other} if other else {}),
                 **({"tpm": shown} if shown else {}),
                 "address": address,
                 "neighbour": str(seen or ""),
@@ -246,17 +248,30 @@ class Sessions:
             if session.secret in exchanged and not session.over:
                 self._given[holder] = None
 
-    async def rotate(self, holder: str, who: str) -> str:
-        """End the session of a machine, and every ticket, for a person; returns a new one."""
+    async def give(self, holder: str, who: str) -> str:
+        """A ticket for a worker that a person starts by hand; it is kept who has it."""
+        ticket = self._new(Kind.BY_HAND, holder, "")
+        given = GivenCredential(hardware_id=holder, who=who, serial=ticket.serial, at=self._clock())
+        await self._store.write(lambda tables: tables.given_credentials.put(given))
+        return self._seal.sealed(ticket)
+
+    async def given_to(self, who: str) -> list[GivenCredential]:
+        """The credentials that a person was given and that count still, the oldest first."""
+        return await self._store.read(lambda tables: tables.given_credentials.counting(who))
+
+    async def revoke(self, holders: Sequence[str], who: str) -> None:
+        """End the sessions of these machines, and every ticket, for a person."""
 
         def use_case(tables: Tables) -> None:
-            self.void(tables, holder)
-            tables.sessions.end([holder])
+            for each in holders:
+                self.void(tables, each)
+            tables.sessions.end(holders)
+            tables.given_credentials.forget(holders)
 
         await self._store.write(use_case)
-        await self.refresh(holder)
-        self._saw(self._mac(holder), Stage.REVOKED, f"by {who}", who=who)
-        return self.ticket(Kind.BY_HAND, holder)
+        await self.refresh(*holders)
+        for each in holders:
+            self._saw(self._mac(each), Stage.REVOKED, f"by {who}", who=who)
 
     async def accept_tpm(self, holder: str, fingerprint: str, who: str) -> None:
         """Have a machine show the TPM of this fingerprint from its next boot on; empty: none was accepted."""
@@ -356,6 +371,14 @@ class Sessions:
                 f"the host at {address} does not answer ARP now, so nobody knows which it is: it has to ask again"
             )
         return address == ticket.address or any(self._near.is_at(each, address) for each in self._cards(ticket.holder))
+
+    def _other_than(self, holder: str, address: str) -> str:
+        """The host at an address, where it is seen not to be the machine: its MAC, behind a router its address; else empty."""
+        seen = self._near.neighbours(address)
+        if seen is not None:
+            return "" if seen in self._cards(holder) else str(seen)
+        is_unseen = self._near.attached(address) or address.startswith("127.")
+        return "" if is_unseen or any(self._near.is_at(each, address) for each in self._cards(holder)) else address
 
     def _neighbour_is(self, holder: str, address: str) -> bool:
         """Whether the host at an address of our networks has a card of the holder's."""

@@ -13,7 +13,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final, NoReturn
 
-from tinkbox.model.access import Caller, Means, Right, operator
+from tinkbox.model.access import OPERATOR, Caller, Means, Right, operator
 from tinkbox.model.errors import Conflict, Full, NotFound, Unavailable
 from tinkbox.model.labels import Relabelled, Selector
 from tinkbox.model.text import quoted
@@ -45,8 +45,13 @@ class Tokens:
         random: Callable[[], str],
         own: str,
         may_delete: Callable[[], Awaitable[bool]] | None = None,
+        another: Callable[[], str] | None = None,
     ) -> None:
-        """`may_delete` tells whether the clock is to be believed where tokens are deleted for their age; None: it is."""
+        """`may_delete` tells whether the clock is to be believed where tokens are deleted for their age; None: it is.
+
+        `another` puts another one in the place of the operator's own, and returns it; it blocks, and raises Unavailable.
+        """
+        self._another = another
         self._store = store
         self._clock = clock
         self._new_id = new_id
@@ -77,7 +82,7 @@ class Tokens:
         """Who shows this token; None where it is unknown here, revoked or expired."""
         shown = hash_of(text)
         if hmac.compare_digest(shown, self._own):
-            return operator()
+            return self._operator()
         found = self._by_hash.get(shown)
         if found is None or found.is_over(now := self._clock()):
             return None
@@ -85,9 +90,11 @@ class Tokens:
         return found.bearer
 
     def with_id(self, token_id: str) -> Caller | None:
-        """Who bears the token of this id, None where it counts no more; the operator's own has none."""
+        """Who bears the token of this id, None where it counts no more; empty: who came over the unix socket."""
         if not token_id:
             return operator()
+        if token_id == self._own_id:
+            return self._operator()
         found = self._by_id.get(token_id)
         return found.bearer if found is not None and not found.is_over(self._clock()) else None
 
@@ -176,16 +183,59 @@ class Tokens:
             return False
         return True
 
+    async def rotate(self, name: str, *, until: datetime | None, overlap: timedelta, by: Caller) -> tuple[str, Token]:
+        """Give a token another text, with the same name, rights and scope; returns as `make`.
+
+        The former text counts for the `overlap` at most.  Raises NotFound, Forbidden as `make`, Conflict for one that an issuer vouched for.
+        """
+        refuse_text(name)
+        async with self._turn:
+            now = self._clock()
+            live = [each for each in self.all() if each.name == name and not each.is_over(now)]
+            if not live:
+                raise self.unknown(name)
+            before = live[-1]
+            if before.means is Means.ISSUER:
+                raise Conflict(f"{name} logged in: `tinkbox login --oidc` gives another token")
+            refuse_more(by, before.rights, before.scope)
+            self._refuse_too_many(len(self._by_hash))
+            text = PREFIX + self._random()
+            after = replace(
+                before, id=self._new_id(), hash=hash_of(text), until=until, created_at=now, by=by.name, used_at=None
+            )
+            last = now + overlap
+            ends = {each.id: last if each.until is None else min(each.until, last) for each in live}
+
+            def use_case(tables: Tables) -> None:
+                for token_id, at in ends.items():
+                    tables.tokens.end_at(token_id, at)
+                tables.tokens.put(after)
+
+            await self._store.write(use_case)
+            for each in (*(replace(each, until=ends[each.id]) for each in live), after):
+                self._by_hash[each.hash] = self._by_id[each.id] = each
+            self._changed.set()
+        self.tell_expired()
+        return text, after
+
+    async def replace_own(self) -> None:
+        """Put another token in the place of the operator's own, which ends with what is under way with it.  Raises Unavailable."""
+        if self._another is None:
+            raise Unavailable("the operator's token is in no file here")
+        async with self._turn:
+            before = self._own_id
+            self._own = hash_of(await asyncio.to_thread(self._another))
+        self._tell(before, REVOKED)
+
     async def revoke(self, name: str) -> list[Token]:
-        """End all tokens of this name, and what is under way with them; raises NotFound, and Invalid for the text of one."""
+        """End all tokens of this name, and what is under way with them; raises Invalid for the text of one."""
         of_text = self._by_hash.get(hash_of(name))
         refuse_text(name, of_text.name if of_text is not None else "")
         async with self._turn:
             found = [each for each in self.all() if each.name == name]
-            if not found:
-                raise NotFound(f"no token {quoted(name)} here: `tinkbox token list` shows them")
-            await self._store.write(lambda tables: tables.tokens.delete(each.id for each in found))
-            self._forget(found, REVOKED)
+            if found:
+                await self._store.write(lambda tables: tables.tokens.delete(each.id for each in found))
+                self._forget(found, REVOKED)
         return found
 
     async def run(self) -> NoReturn:
@@ -231,16 +281,13 @@ class Tokens:
             logins = all(each.means is Means.ISSUER and each.name == token.name for each in (token, *live))
             if live and not logins:
                 raise Conflict(
-                    f"there is a token {quoted(live[0].name)} already: `tinkbox token revoke {live[0].name}` ends it, or choose "
-                    "another name"
+                    f"there is a token {quoted(live[0].name)} already: `tinkbox token rotate {live[0].name}` gives it another text, "
+                    f"`tinkbox token revoke {live[0].name}` ends it, or choose another name"
                 )
             going = [each for each in namesakes if each.is_over(now)]
             if len(live) >= MAX_LOGINS:
                 going.append(live[0])
-            if len(self._by_hash) - len(going) >= MAX_TOKENS:
-                raise Full(
-                    f"there are {MAX_TOKENS} tokens: `tinkbox token list` shows them, `tinkbox token revoke` ends one"
-                )
+            self._refuse_too_many(len(self._by_hash) - len(going))
 
             def use_case(tables: Tables) -> None:
                 tables.tokens.delete(each.id for each in going)
@@ -261,6 +308,24 @@ class Tokens:
             if old:
                 await self._store.write(lambda tables: tables.tokens.delete(each.id for each in old))
                 self._forget(old, EXPIRED)
+
+    @property
+    def _own_id(self) -> str:
+        """What the operator's own token is known by while it counts."""
+        return f"{OPERATOR}-{self._own[:16]}"
+
+    def _operator(self) -> Caller:
+        return replace(operator(), token=self._own_id)
+
+    def unknown(self, name: str) -> NotFound:
+        """The refusal of a name that no token has."""
+        return NotFound(f"no token {quoted(name)} here: `tinkbox token list` shows them")
+
+    def _refuse_too_many(self, number: int) -> None:
+        if number >= MAX_TOKENS:
+            raise Full(
+                f"there are {MAX_TOKENS} tokens: `tinkbox token list` shows them, `tinkbox token revoke` ends one"
+            )
 
     def _forget(self, tokens: Sequence[Token], why: str) -> None:
         for each in tokens:

@@ -94,7 +94,7 @@ async def url(box: Appliance, tmp_path: Path) -> AsyncIterator[str]:
     (osie / "vmlinuz").write_bytes(KERNEL)
 
     def credential(plan: Plan, server: str, address: str) -> Credential:
-        return box.machines.credential(plan.hardware_id, server, "172.30.0.1", "ann")
+        return box.credential(plan, server, address)
 
     folder = BootFolder(osie=osie.parent, url="http://172.30.0.1", version="1.2")
     application = web.Application(middlewares=[refusals_become_problems])

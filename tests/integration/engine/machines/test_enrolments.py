@@ -120,6 +120,6 @@ async def test_a_worker_that_boots_is_asked_to_enrol_and_one_by_hand_is_not(box:
     holder = box.machines.known.holder(mac(1))
     plan = Plan(boot=Boot.OSIE, hardware_id=holder, interface=Interface(mac=mac(1)))
     assert box.credential(plan, f"http://{ADDRESS}", HERE).enroll
-    assert not box.machines.credential(mac(1), f"http://{ADDRESS}", ADDRESS, WHO).enroll
+    assert not (await box.machines.credential(mac(1), f"http://{ADDRESS}", ADDRESS, WHO)).enroll
     ticket = boot_ticket(box)
     assert await box.machines.sessions.exchange(ticket, opening(ticket), HERE) == holder

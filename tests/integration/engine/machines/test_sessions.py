@@ -17,7 +17,7 @@ from tinkbox.model.documents.hardware import parse_hardware
 from tinkbox.model.errors import Conflict, Denied, Forbidden, Unavailable
 from tinkbox.model.hardware import Interface, MacAddress
 from tinkbox.model.session import TicketRefusal
-from tinkbox.model.sightings import OTHER_HOST, Sighting
+from tinkbox.model.sightings import OTHER_HOST, STARTED_ELSEWHERE, Sighting
 from tinkbox.model.workflow import State
 from tinkbox.wire.messages.inventory import Told
 from tinkbox.wire.messages.worker import Hello
@@ -195,7 +195,7 @@ async def test_which_host_began_a_session_by_hand_is_known_after_a_restart(tmp_p
     async with restarted(tmp_path) as box:
         worker = await box.machine(1)
         box.neighbours[ELSEWHERE] = THIEF
-        secret = await exchange(box, box.machines.credential(worker, "s", "r", "ann").token, at=ELSEWHERE)
+        secret = await exchange(box, (await box.machines.credential(worker, "s", "r", "ann")).token, at=ELSEWHERE)
     async with restarted(tmp_path) as box:
         box.neighbours[ELSEWHERE] = MacAddress("02:00:00:00:00:67")
         with pytest.raises(Unavailable):
@@ -206,7 +206,7 @@ async def test_which_host_began_a_session_by_hand_is_known_after_a_restart(tmp_p
 
 async def test_a_session_whose_host_was_not_seen_is_of_the_first_that_is(box: Appliance) -> None:
     worker = await box.machine(1)
-    secret = await exchange(box, box.machines.credential(worker, "s", "r", "ann").token)
+    secret = await exchange(box, (await box.machines.credential(worker, "s", "r", "ann")).token)
     for _ in range(2):
         box.neighbours[HERE] = THIEF
         assert whose(box, secret) == worker
@@ -235,16 +235,57 @@ async def test_a_ticket_that_comes_from_another_mac_is_refused(box: Appliance) -
 async def test_a_credential_by_hand_counts_from_any_host_and_once(box: Appliance) -> None:
     worker = await box.machine(1)
     box.neighbours[ELSEWHERE] = THIEF
-    ticket = box.machines.credential(worker, "s", "r", "ann").token
+    ticket = (await box.machines.credential(worker, "s", "r", "ann")).token
     assert whose(box, await exchange(box, ticket, at=ELSEWHERE), at=ELSEWHERE) == worker
     with pytest.raises(Forbidden):
         await exchange(box, ticket, secret="z")
 
 
+async def test_a_worker_by_hand_on_another_host_is_told_as_that(box: Appliance) -> None:
+    worker = await box.machine(1)
+
+    async def told(address: str) -> object:
+        await exchange(
+            box, (await box.machines.credential(worker, "s", "r", "ann")).token, secret=address[-4:], at=address
+        )
+        return (await seen(box, Stage.SESSION))[-1].facts.get(STARTED_ELSEWHERE)
+
+    box.neighbours[ELSEWHERE] = THIEF
+    box.neighbours[HERE] = mac(1)
+    box.attached.add("172.30.0.77")
+    assert await told(ELSEWHERE) == THIEF
+    assert await told("10.1.2.3") == "10.1.2.3"
+    for at in (HERE, "127.0.0.1", "172.30.0.77"):
+        assert await told(at) is None, at
+
+
+async def test_a_credential_that_was_given_counts_until_it_is_rotated_or_a_newer_one_is_used(box: Appliance) -> None:
+    worker, other = await box.machine(1), await box.machine(2)
+    sessions = box.machines.sessions
+
+    async def left(who: str) -> list[str]:
+        return [each.hardware_id for each in await sessions.given_to(who)]
+
+    for machine in (worker, other):
+        await box.machines.credential(machine, "s", "r", "bert")
+    assert (await left("bert"), await left("anna")) == ([worker, other], [])
+    await box.machines.rotate(other, "s", "r", "anna")
+    assert (await left("bert"), await left("anna")) == ([worker], [other])
+    used = await exchange(box, (await box.machines.credential(worker, "s", "r", "bert")).token)
+    assert await left("bert") == [worker], "his worker works on"
+    await box.machines.rotate(worker, "s", "r", "anna")
+    with pytest.raises(Denied):
+        whose(box, used)
+    assert await left("bert") == []
+    await box.machines.credential(worker, "s", "r", "bert")
+    await exchange(box, (await box.machines.credential(worker, "s", "r", "anna")).token, secret="later")
+    assert await left("bert") == []
+
+
 async def test_rotating_ends_the_session_and_every_earlier_ticket(box: Appliance) -> None:
     worker = await box.machine(1)
-    unused = box.machines.credential(worker, "s", "r", "ann").token
-    used = box.machines.credential(worker, "s", "r", "ann").token
+    unused = (await box.machines.credential(worker, "s", "r", "ann")).token
+    used = (await box.machines.credential(worker, "s", "r", "ann")).token
     secret = await exchange(box, used)
     fresh = (await box.machines.rotate(worker, "s", "r", "anna")).token
     (told,) = await seen(box, Stage.REVOKED)
@@ -286,7 +327,7 @@ async def test_refusals_of_one_host_at_many_addresses_wash_nothing_off_the_timel
 
 async def test_what_others_do_in_a_machines_name_is_not_where_the_machine_is(box: Appliance) -> None:
     worker = await box.machine(1)
-    ticket = box.machines.credential(worker, "s", "r", "ann").token
+    ticket = (await box.machines.credential(worker, "s", "r", "ann")).token
     await exchange(box, ticket)
     await box.attempts.offer(worker, Hello(boot_id="boot-1"))
     box.neighbours[ELSEWHERE] = THIEF
@@ -305,8 +346,8 @@ async def test_what_others_do_in_a_machines_name_is_not_where_the_machine_is(box
 
 async def test_a_push_voids_tickets_and_leaves_the_session_of_a_machine_that_stays_what_it_is(box: Appliance) -> None:
     worker = await box.machine(1)
-    secret = await exchange(box, box.machines.credential(worker, "s", "r", "ann").token)
-    unused = box.machines.credential(worker, "s", "r", "ann").token
+    secret = await exchange(box, (await box.machines.credential(worker, "s", "r", "ann")).token)
+    unused = (await box.machines.credential(worker, "s", "r", "ann")).token
     await box.machine(1)
     assert whose(box, secret) == worker
     with pytest.raises(Forbidden, match="void"):
@@ -380,10 +421,10 @@ async def test_a_ticket_that_was_exchanged_stays_so_over_a_restart_until_the_mac
 
 async def test_a_clock_that_goes_back_makes_no_older_ticket(box: Appliance) -> None:
     worker = await box.machine(1)
-    await exchange(box, box.machines.credential(worker, "s", "r", "ann").token)
+    await exchange(box, (await box.machines.credential(worker, "s", "r", "ann")).token)
     box.clock.jump(-3600 * 24 * 365)
     await box.machine(1)
-    assert whose(box, await exchange(box, box.machines.credential(worker, "s", "r", "ann").token)) == worker
+    assert whose(box, await exchange(box, (await box.machines.credential(worker, "s", "r", "ann")).token)) == worker
 
 
 async def test_no_secret_and_no_ticket_stands_in_the_store(tmp_path: Path) -> None:
@@ -501,9 +542,9 @@ async def test_a_discovery_ticket_counts_for_nothing_from_another_host(box: Appl
 
 async def test_a_machine_that_was_deleted_has_no_session_and_its_tickets_count_for_nothing(box: Appliance) -> None:
     worker = await box.machine(1)
-    unused = box.machines.credential(worker, "s", "r", "ann").token
+    unused = (await box.machines.credential(worker, "s", "r", "ann")).token
     secret = await exchange(box, unused)
-    later = box.machines.credential(worker, "s", "r", "ann").token
+    later = (await box.machines.credential(worker, "s", "r", "ann")).token
     await box.machines.delete(worker)
     with pytest.raises(Denied):
         whose(box, secret)
@@ -516,7 +557,7 @@ async def test_a_machine_that_was_deleted_has_no_session_and_its_tickets_count_f
 
 async def test_a_credential_that_a_person_made_stands_on_the_timeline(box: Appliance) -> None:
     worker = await box.machine(1)
-    box.machines.credential(worker, "s", "r", "ann")
+    await box.machines.credential(worker, "s", "r", "ann")
     (told,) = await seen(box, Stage.CREDENTIAL)
     assert (told.detail, told.facts["who"]) == ("by ann", "ann")
     (status,) = await box.machines.all()

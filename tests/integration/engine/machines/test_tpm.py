@@ -198,7 +198,7 @@ async def test_nobody_is_asked_for_a_tpm_with_a_credential_by_hand(
     worker = await box.machine(1)
     await boot(box, chips[0])
     for chip in (chips[1], None):
-        await begin(box, box.machines.credential(worker, "s", "r", "ann").token, chip)
+        await begin(box, (await box.machines.credential(worker, "s", "r", "ann")).token, chip)
     assert (await box.machines.get(worker)).tpm == ""
     with pytest.raises(Forbidden):
         await boot(box, None)

@@ -4,6 +4,7 @@ import asyncio
 import sqlite3
 from collections.abc import AsyncIterator
 from contextlib import closing
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import count
 from pathlib import Path
@@ -14,7 +15,7 @@ from tests.integration.engine.appliance import Clock
 from tests.integration.store.stores import opened_store
 from tinkbox.engine.people.tokens import EXPIRED, KEPT, REVOKED, Tokens
 from tinkbox.model.access import Caller, Means, Right, operator
-from tinkbox.model.errors import Conflict, Forbidden, Full, Invalid, NotFound
+from tinkbox.model.errors import Conflict, Forbidden, Full, Invalid
 from tinkbox.model.labels import parse_selector
 from tinkbox.model.tokens import MAX_LOGINS, MAX_TOKENS, PREFIX
 from tinkbox.store.database import Store
@@ -79,7 +80,7 @@ async def test_a_token_is_compared_whole(box: Box) -> None:
     made = await tokens.issue("anna", LOOK, until=None, by=OPERATOR)
     for wrong in ("", made[:-1], f"{made}0", made.upper(), made.removeprefix(PREFIX), f" {made}", "\udcff", OWN[:-1]):
         assert tokens.bearer(wrong) is None, wrong
-    assert tokens.bearer(OWN) == OPERATOR
+    assert tokens.bearer(OWN) == replace(OPERATOR, token=tokens.bearer(OWN).token)
 
 
 async def test_a_revoked_token_counts_no_more_and_what_is_under_way_with_it_is_told(box: Box) -> None:
@@ -94,8 +95,7 @@ async def test_a_revoked_token_counts_no_more_and_what_is_under_way_with_it_is_t
         assert again.bearer(annas) is None
         assert not again.counts(known.token)
         assert again.bearer(berts) is not None
-    with pytest.raises(NotFound, match="no token 'anna' here: `tinkbox token list`"):
-        await tokens.revoke("anna")
+    assert await tokens.revoke("anna") == []
 
 
 async def test_a_clock_that_may_be_wrong_deletes_no_token(box: Box) -> None:

@@ -89,7 +89,7 @@ async def test_no_work_is_given_to_a_retired_machine(box: Appliance) -> None:
             await begin
         assert "tinkbox hardware return machine-1" in str(refused.value)
     with pytest.raises(Conflict, match="is retired"):
-        box.machines.credential("machine-1", "s", "r", "ann")
+        await box.machines.credential("machine-1", "s", "r", "ann")
     assert await state_of(box, workflow) is State.CANCELED, "its workflows stay readable"
 
 
@@ -104,7 +104,7 @@ async def test_the_way_back_names_the_retired_machine_and_no_other_of_its_name(b
     plan = await box.rollouts.plan(Wanted(template=template, machines=[machine]))
     assert [each.why for each in plan.refused] == [f"it is retired: {back}"]
     with pytest.raises(Conflict, match=re.escape(back)):
-        box.machines.credential(machine, "s", "r", "ann")
+        await box.machines.credential(machine, "s", "r", "ann")
     with pytest.raises(Conflict, match=re.escape(back)):
         await box.workflows.retry(workflow)
 

@@ -127,13 +127,13 @@ async def test_a_boot_that_is_seen_while_the_worker_is_there_completes_nothing_a
 
 async def test_a_worker_of_the_boot_that_ended_is_offered_nothing_more(box: Appliance) -> None:
     worker = await box.machine(1)
-    ticket = box.machines.credential(worker, "s", "r", "ann").token
+    ticket = (await box.machines.credential(worker, "s", "r", "ann")).token
     secret = await box.exchange(ticket)
     await sent_away(box, worker)
     await box.is_back(1)
     with pytest.raises(Denied):
         box.machines.authenticate(secret, "", "127.0.0.1")
-    for each in (ticket, box.machines.credential(worker, "s", "r", "ann").token):
+    for each in (ticket, (await box.machines.credential(worker, "s", "r", "ann")).token):
         with pytest.raises(Forbidden, match=TicketRefusal.BOOT_OVER):
             await box.exchange(each)
     following = await box.offer(worker, "boot-2")
@@ -176,7 +176,7 @@ async def test_a_person_lets_the_worker_of_the_boot_that_ended_work_on_by_a_rota
     await box.session(worker)
     await sent_away(box, worker)
     await box.is_back(1)
-    secret = await box.exchange(await box.machines.sessions.rotate(worker, "ann"))
+    secret = await box.exchange((await box.machines.rotate(worker, "s", "r", "ann")).token)
     assert box.machines.authenticate(secret, "", "127.0.0.1") == worker
 
 

@@ -271,7 +271,7 @@ def routes(
     async def credential(request: web.Request) -> Json[CredentialDocument]:
         """Make what a worker that is set up by hand needs; it counts until `POST` makes another."""
         person = caller(request)
-        made = machines.credential(key_of(request), server, registry, person.name, person.scope)
+        made = await machines.credential(key_of(request), server, registry, person.name, person.scope)
         log_change(request, "credential given", made.worker)
         return answered(credential_document(made, tls()))
 

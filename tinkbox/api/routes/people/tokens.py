@@ -11,12 +11,14 @@ from tinkbox.api.changes import log_change
 from tinkbox.api.json_values import NamedIdentity, Time, time
 from tinkbox.api.listing import listed
 from tinkbox.api.long_answers import in_turn
-from tinkbox.api.parameters import LIMIT, sort_by
-from tinkbox.api.requests import key_of, read_object, takes, text_field
+from tinkbox.api.parameters import LIMIT, Parameter, sort_by
+from tinkbox.api.requests import key_of, read_object, read_options, says_yes, takes, text_field
+from tinkbox.engine.machines.machines import Machines
 from tinkbox.engine.people.tokens import Tokens
-from tinkbox.model.access import Means, Right
+from tinkbox.model.access import OPERATOR, Means, Right
+from tinkbox.model.given_credential import GivenCredential
 from tinkbox.model.labels import parse_selector
-from tinkbox.model.tokens import Token, parse_expiry, parse_rights
+from tinkbox.model.tokens import Token, parse_expiry, parse_overlap, parse_rights, refuse_useless
 from tinkbox.wire.messages.json_fields import text, texts
 
 
@@ -44,12 +46,30 @@ class MadeToken(TokenDocument):
     token: str
 
 
+class RotationWish(TypedDict, total=False):
+    """`expires` is as in a new one; `overlap` is how long the former text counts: a duration with its unit, `0` or 1h where it is left out."""
+
+    expires: str
+    overlap: str
+
+
+class GivenDocument(NamedIdentity):
+    """A machine whose credential its reader has; `key` means it in a command.  `rotated`: it counts no more, since this request."""
+
+    key: str
+    given_at: Time | None
+    rotated: bool
+
+
 class RevokedToken(TypedDict):
+    """`revoked` is how many tokens had the name, `credentials` those of machines that were read by this name and counted still."""
+
     name: str
     revoked: int
+    credentials: list[GivenDocument]
 
 
-def routes(tokens: Tokens) -> list[web.RouteDef]:
+def routes(tokens: Tokens, machines: Machines) -> list[web.RouteDef]:
     @takes(LIMIT, sort_by(("name", "created_at", "expires_at", "used_at")))
     async def show_list(request: web.Request) -> Json[list[TokenDocument]]:
         """The tokens but the operator's own, those that expired in the last week included; `used_at` is late by a minute."""
@@ -62,11 +82,13 @@ def routes(tokens: Tokens) -> list[web.RouteDef]:
     async def create(request: web.Request) -> Json[MadeToken]:
         """Make a token; `token` of the answer is its text, which is told this once."""
         document, by = await read_object(request), caller(request)
-        scope = text(document, "scope", "")
+        named, rights = text(document, "scope", ""), parse_rights(texts(document, "rights"))
+        scope = parse_selector(named) if named else None
+        refuse_useless(rights, scope)
         shown, made = await tokens.make(
             text_field(document, "name"),
-            parse_rights(texts(document, "rights")),
-            scope=parse_selector(scope) if scope else None,
+            rights,
+            scope=scope,
             until=parse_expiry(text(document, "expires", ""), tokens.now()),
             by=by,
         )
@@ -75,22 +97,68 @@ def routes(tokens: Tokens) -> list[web.RouteDef]:
         changed(request, "token", made.id, "", _said(made))
         return answered({**token_document(made, expired=False), "token": shown}, status=201)
 
+    @takes(body=RotationWish, optional=True)
+    async def rotate(request: web.Request) -> Json[MadeToken]:
+        """Give a token another text; the former one counts for another hour, or as long as `overlap` says."""
+        document, name = await read_options(request), key_of(request)
+        shown, made = await tokens.rotate(
+            name,
+            until=parse_expiry(text(document, "expires", ""), tokens.now()),
+            overlap=parse_overlap(text(document, "overlap", "")),
+            by=caller(request),
+        )
+        log_change(request, "token rotated", made.name)
+        explain(request, made.describe())
+        changed(request, "token", made.id, "", _said(made))
+        return answered({**token_document(made, expired=False), "token": shown}, status=201)
+
+    @takes(Parameter("rotate", bool, about="void the credentials of machines that were read by this name, as well"))
     async def revoke(request: web.Request) -> Json[RevokedToken]:
-        """End a token, and what is under way with it."""
-        name = key_of(request)
-        ended = await tokens.revoke(name)
-        log_change(request, "token revoked", name)
+        """End a token, and what is under way with it; tells which machines' credentials its bearer has. `operator` gets another one, in its file."""
+        name, by, rotating = key_of(request), caller(request), says_yes(request, "rotate")
+        if rotating:
+            by.require(Right.OPERATE)
+        ended, number = await _ended(name)
+        given = await machines.sessions.given_to(name)
+        if not number and not given:
+            raise tokens.unknown(name)
+        if number:
+            log_change(request, "token revoked", name)
         explain(request, "; ".join(each.describe() for each in ended))
         for each in ended:
             changed(request, "token", each.id, _said(each), "")
-        return answered({"name": name, "revoked": len(ended)})
+        if rotating and given:
+            await machines.sessions.revoke([each.hardware_id for each in given], by.name)
+            log_change(request, "credential rotated", *(each.hardware_id for each in given))
+        told = [_given_document(each, machines, rotated=rotating) for each in given]
+        return answered({"name": name, "revoked": number, "credentials": told})
+
+    async def _ended(name: str) -> tuple[list[Token], int]:
+        """The tokens of people that are revoked, and how many there were with the operator's."""
+        if name == OPERATOR:
+            await tokens.replace_own()
+            return [], 1
+        ended = await tokens.revoke(name)
+        return ended, len(ended)
 
     return needing(
         Right.ADMIN,
         *in_turn(web.get("/v1/tokens", show_list)),
         web.post("/v1/tokens", create),
+        web.post("/v1/tokens/{key}/rotate", rotate),
         web.delete("/v1/tokens/{key}", revoke),
     )
+
+
+def _given_document(given: GivenCredential, machines: Machines, *, rotated: bool) -> GivenDocument:
+    record = machines.known.get(given.hardware_id)
+    return {
+        "id": given.hardware_id,
+        "name": machines.known.name(given.hardware_id),
+        "key": machines.known.key(record.hardware) if record is not None else given.hardware_id,
+        "given_at": time(given.at),
+        "rotated": rotated,
+    }
 
 
 def _said(token: Token) -> dict[str, object]:

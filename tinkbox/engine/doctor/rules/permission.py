@@ -14,7 +14,7 @@ from tinkbox.model.diagnosis import MAY_NOT_BOOT, Gravity
 from tinkbox.model.documents.field_names import forbids_pxe, permitting_pxe, spelled
 from tinkbox.model.journal import SHOWN, summary
 from tinkbox.model.session import TicketRefusal
-from tinkbox.model.sightings import Sighting
+from tinkbox.model.sightings import STARTED_ELSEWHERE, Sighting
 from tinkbox.model.text import quoted
 
 _BOOT_AGAIN = "Boot the machine again, or give its worker a new credential (`tinkbox hardware credential {mac}`)."
@@ -419,6 +419,23 @@ def ticket_refused(case: Case) -> Iterator[Finding]:
             + (_costs(case) if _CREDENTIAL in remedy else "")
             + for_how_long,
             past=over,
+        )
+
+
+def worker_elsewhere(case: Case) -> Iterator[Finding]:
+    """A worker was started with a credential by hand on a host that is not the machine, as far as that is seen."""
+    began, decided = of(case.sightings, Stage.SESSION), of(case.sightings, *DECISIONS)
+    if not began or case.now - began[-1].at > TOLD_FOR or any(each.at > began[-1].at for each in decided):
+        return
+    if other := text(began[-1], STARTED_ELSEWHERE):
+        mac = case.mac or "MAC"
+        yield Finding(
+            gravity=Gravity.SUSPECT,
+            cause=f"The worker that works as this machine was started by hand on another host: {other} is not the machine.",
+            evidence=(line(began[-1]),),
+            remedy=f"If you started it there, nothing is wrong; if {other} is the machine, add that card or address to its document. Else "
+            f"`tinkbox hardware credential {mac} --rotate` ends it, and `tinkbox audit list --object {mac}` shows who read the credential."
+            f"{_costs(case)} This is told for a day.",
         )
 
 

@@ -410,6 +410,16 @@ def test_ticket_that_cannot_be_read_is_told_in_place_of_what_only_waits_or_was_n
     assert f"`tinkbox hardware credential {MAC}`" in found.remedy
 
 
+def test_worker_that_was_started_by_hand_on_another_host_is_told_until_somebody_decides() -> None:
+    by_hand = seen(5, Stage.SESSION, elsewhere=OTHER)
+    (found,) = diagnose(case(by_hand, after=60))
+    assert (found.rule, found.gravity) == ("WorkerElsewhere", Gravity.SUSPECT)
+    assert OTHER in found.cause
+    assert f"`tinkbox hardware credential {MAC} --rotate`" in found.remedy
+    for later in (seen(9, Stage.SESSION), seen(9, Stage.REVOKED)):
+        assert "WorkerElsewhere" not in [each.rule for each in diagnose(case(by_hand, later, after=60))]
+
+
 def test_second_host_of_an_earlier_boot_hides_nothing_of_the_next_one() -> None:
     again = [asked(600), *answered(601)]
     told = diagnose(case(*osie_boot(0), seen(50, Stage.SESSION), elsewhere(90), *again, after=660))

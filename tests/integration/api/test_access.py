@@ -146,6 +146,7 @@ SCOPED = {
     ("GET", "/v1/template-catalogue"),
     ("GET", "/v1/templates"),
     ("GET", "/v1/templates/{key}"),
+    ("POST", "/v1/rollouts"),
     ("GET", "/v1/workflows"),
     ("POST", "/v1/workflows"),
     ("GET", "/v1/workflows/{key}"),

@@ -139,6 +139,28 @@ async def test_a_machine_is_taken_into_work_by_its_name_too(rack: Rack) -> None:
     assert [each["id"] for each in await rack.done("GET", "/v1/workflows")] == [made_one["id"]]
 
 
+async def test_what_work_on_machines_of_the_scope_would_be_is_told(rack: Rack) -> None:
+    named = HELLO.replace("{{.device_1}}", mac(OUT))
+    await rack.door.done("POST", "/v1/templates", {"name": "named", "data": named})
+    wish = {"template": "hello", "machines": ["machine-1"], "dry_run": True}
+    plan = await rack.done("POST", "/v1/rollouts", wish)
+    assert ([each["name"] for each in plan["machines"]], plan["refused"]) == (["machine-1"], [])
+    told = []
+    for key in ("machine-2", "machine-9", mac(OUT), mac(9)):
+        answer = await rack.done("POST", "/v1/rollouts", {**wish, "machines": [key]})
+        assert answer["machines"] == []
+        (refused,) = answer["refused"]
+        told.append((refused["id"], refused["why"].replace(key, "KEY")))
+    assert len(set(told)) == 1
+    selected = await rack.done("POST", "/v1/rollouts", {**wish, "machines": [], "selector": "rack"})
+    assert [each["name"] for each in selected["machines"]] == ["machine-1"]
+    assert (await rack.ask("POST", "/v1/rollouts", {**wish, "machines": [], "selector": "rack=r2"}))[0] == 422
+    (refused,) = (await rack.done("POST", "/v1/rollouts", {**wish, "template": "named"}))["refused"]
+    assert refused["name"] == "machine-1"
+    status, problem = await rack.ask("POST", "/v1/rollouts", {**wish, "dry_run": False})
+    assert (status, "one machine at a time, `tinkbox workflow create -t" in problem["detail"]) == (403, True)
+
+
 async def test_holds_and_shells_are_of_the_scope_alone(rack: Rack) -> None:
     await rack.door.done("PATCH", "/v1/hardware/machine-1/labels", {"set": {"rack": "r2"}})
     offer = await hold(rack.door.box, hardware(IN)["id"])

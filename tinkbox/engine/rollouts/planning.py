@@ -184,7 +184,7 @@ class _Judged:
 
 
 async def chosen_machines(known: KnownMachines, wanted: Wanted) -> tuple[list[Chosen], list[Refused]]:
-    """The machines as they are named, behind them those that are selected, in the order of their names; each once.
+    """The machines as they are named, behind them those that are selected, in the order of their names; each once, within the scope alone.
 
     Booting machines are answered in between.  Raises Invalid for none and for too many.
     """
@@ -197,7 +197,7 @@ async def chosen_machines(known: KnownMachines, wanted: Wanted) -> tuple[list[Ch
         if place % KEYS_AT_ONCE == KEYS_AT_ONCE - 1:
             await asyncio.sleep(0)
         try:
-            record = known.find(key)
+            record = within.find(key)
         except (NotFound, Conflict) as refusal:
             refused.append(Refused(name=shortened(key, 80), machine="", why=str(refusal)))
             continue
@@ -209,7 +209,9 @@ async def chosen_machines(known: KnownMachines, wanted: Wanted) -> tuple[list[Ch
                 Refused(name=machine.name, machine=machine.hardware.id, why=_retired(within.key(record.hardware)))
             )
     if wanted.selector is not None:
-        selected = await in_slices(_chosen, known.selected(wanted.selector))
+        selected = await in_slices(
+            _chosen, [each for each in known.selected(wanted.selector) if within.has(each.hardware.id)]
+        )
         places = await in_slices(lambda each: natural(each.name), selected)
         for number in sorted(range(len(selected)), key=places.__getitem__):
             found.setdefault(selected[number].hardware.id, selected[number])

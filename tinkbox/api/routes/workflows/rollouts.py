@@ -6,7 +6,15 @@ from typing import Annotated, Any, Final, Literal, Required, TypedDict
 
 from aiohttp import web
 
-from tinkbox.api.access import may_look, may_read_secrets, needing, needing_either, require_for
+from tinkbox.api.access import (
+    by_itself,
+    keeping_to_scope,
+    may_look,
+    may_read_secrets,
+    needing,
+    needing_either,
+    require_for,
+)
 from tinkbox.api.answers import Json, answered
 from tinkbox.api.auditing import note_rehearsal
 from tinkbox.api.changes import log_change
@@ -34,7 +42,7 @@ from tinkbox.model.access import NOT_SHOWN, Right
 from tinkbox.model.actions.progress import Progress
 from tinkbox.model.breakpoint import Hold, Verb, verdicts
 from tinkbox.model.devices import as_text
-from tinkbox.model.errors import Invalid
+from tinkbox.model.errors import Forbidden, Invalid
 from tinkbox.model.labels import parse_labels, parse_selector
 from tinkbox.model.rollout import (
     MAX_MACHINES,
@@ -212,7 +220,7 @@ def routes(
             web.get("/v1/rollouts/{key}", door.show),
             *in_turn(web.get("/v1/rollouts/{key}/machines", door.machines)),
         ),
-        *needing_either(web.post("/v1/rollouts", door.create)),
+        *needing_either(*keeping_to_scope(by_itself, web.post("/v1/rollouts", door.create))),
         *needing(
             Right.OPERATE,
             web.delete("/v1/rollouts/{key}", door.delete),
@@ -253,12 +261,18 @@ class _RolloutDoor:
         """Make a rollout; with `dry_run` only what it would do; with the `digest` of that answer only where it would do the same still."""
         document = await read_object(request)
         rehearsal = flag(document, "dry_run")
-        who = require_for(request, changes=not rehearsal).name
+        person = require_for(request, changes=not rehearsal)
+        who = person.name
         wanted, skip_refused = wanted_of(document), flag(document, "skip_refused")
+        if person.scope is not None and not rehearsal:
+            raise Forbidden(
+                f"{who} has the scope {person.scope}, and a rollout is for who has none: make a workflow for one machine at a time, "
+                "`tinkbox workflow create -t TEMPLATE MACHINE`"
+            )
         note_rehearsal(request, rehearsal)
         if rehearsal:
             async with WhileThere(request):
-                shown = replace(wanted, secrets=may_read_secrets(request))
+                shown = replace(wanted, secrets=may_read_secrets(request), scope=person.scope)
                 plan = await self.rollouts.rehearse(shown, who, looks=may_look(request))
             warnings = self.rollouts.warnings(plan, {str(each["architecture"]) for each in self.osie()})
             return answered(plan_document(plan, wanted, warnings, self.rollouts.key, whole=may_look(request)))

@@ -9,7 +9,7 @@ import base64
 import hashlib
 import hmac
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -34,6 +34,12 @@ _VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _WRITTEN: Final = re.compile(r"""\{\{\s*secret\s*(?:\(\s*)?"(?P<name>[A-Za-z0-9._-]+)"\s*\)?\s*\}\}""")
 
 _ASKING: Final = re.compile(r"""\{\{-?\s*secret\s*(?:\(\s*)?["'`]""")
+
+
+# In the text of a template, before it is filled.
+_CALLED: Final = re.compile(r"""(?<![\w.$])secret\s*\(?\s*\\?["'`](?P<name>[A-Za-z0-9._-]+)\\?["'`]""")
+_LIST: Final = re.compile(r"(?P<before>[ \t]*(?:-[ \t]+)?)secrets:(?P<rest>.*)")
+_NOT_NAMES: Final = re.compile(r"""(?:^|\s)\#.*|\b(?:env|file)["']?\s*:\s*[^,}\n]*|\bname["']?\s*:""", re.MULTILINE)
 
 
 class Form(StrEnum):
@@ -199,6 +205,32 @@ def marked(key: bytes, text: str) -> str:
 def asks_for_secret(text: str) -> bool:
     """Whether a person wrote something into this that asks for a secret as a template does."""
     return "{{" in text and _ASKING.search(text) is not None
+
+
+def asked_in(text: str) -> frozenset[str]:
+    """The names that a template asks for as its text stands: by `secret "NAME"` and in lists of `secrets:`.
+
+    What it makes up of parts is not known before it is filled.  A list that is filled may have words that are no secrets.
+    """
+    if "secret" not in text:
+        return frozenset()
+    listed = _NOT_NAMES.sub(" ", "\n".join(_lists(text.splitlines())))
+    return frozenset({found["name"] for found in _CALLED.finditer(text)} | set(_NAME.findall(listed)))
+
+
+def _lists(lines: Sequence[str]) -> Iterator[str]:
+    """The lines of all lists of `secrets:`, by how far they are indented (YAML 1.2, sections 7.4 and 8.2.1)."""
+    column = -1
+    for each in lines:
+        begin, indented = _LIST.match(each), len(each) - len(each.lstrip(" "))
+        if begin is not None:
+            column = len(begin["before"])
+            yield begin["rest"]
+        elif column >= 0 and each.strip():
+            if indented > column or (indented == column and each.lstrip().startswith(("-", "]", "{{"))):
+                yield each
+            else:
+                column = -1
 
 
 def in_form(value: bytes, form: Form) -> bytes:

@@ -3,7 +3,6 @@
 import asyncio
 import hmac
 import logging
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -11,7 +10,7 @@ from datetime import datetime
 from tinkbox.engine.secrets.key import SecretKey
 from tinkbox.engine.wakeups import CHANGES, Wakeups
 from tinkbox.model.errors import Conflict, NotFound, Unavailable
-from tinkbox.model.secret import MAX_SECRETS, Secret, SecretDocument, check_secret_name, check_value
+from tinkbox.model.secret import MAX_SECRETS, Secret, SecretDocument, asked_in, check_secret_name, check_value
 from tinkbox.model.text import quoted
 from tinkbox.store.database import Store, Tables
 from tinkbox.store.secrets import Sealed
@@ -21,7 +20,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListedSecret:
-    """A secret, the ids of the workflows that ask for it and are not over, and the names of templates that mention it."""
+    """A secret, the ids of the workflows that ask for it and are not over, and the names of templates that ask for it (`asked_in`)."""
 
     secret: Secret
     workflows: tuple[str, ...]
@@ -97,12 +96,13 @@ class Secrets:
         """Every secret, by its name."""
 
         def question(tables: Tables) -> list[ListedSecret]:
-            asking, templates = tables.secrets.workflows(), tables.secrets.templates()
+            asking = tables.secrets.workflows()
+            templates = [(name, asked_in(text)) for name, text in tables.secrets.templates()]
             return [
                 ListedSecret(
                     secret=each,
                     workflows=tuple(asking.get(each.name, ())),
-                    templates=tuple(name for name, text in templates if _mentions(text, each.name)),
+                    templates=tuple(name for name, asked in templates if each.name in asked),
                 )
                 for each in tables.secrets.all()
             ]
@@ -142,7 +142,3 @@ class Secrets:
 
 def no_secret(name: str) -> NotFound:
     return NotFound(f"there is no secret {quoted(name)}: `tinkbox secret list` shows those that there are")
-
-
-def _mentions(text: str, name: str) -> bool:
-    return re.search(rf"(?<![\w.-]){re.escape(name)}(?![\w-]|\.\w)", text) is not None

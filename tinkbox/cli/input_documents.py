@@ -61,6 +61,8 @@ def read_input(path: Path | None, what: str) -> bytes:
             raise NotFound(f"cannot read {path}: {error.strerror}") from None
     if sys.stdin is None or (path is None and sys.stdin.isatty()):
         raise Invalid(f"either pipe the {what} or name its file with --file")
+    if sys.stdin.isatty():
+        print(f"reading the {what} from this terminal, until Ctrl-D on a line of its own", file=sys.stderr, flush=True)
     return sys.stdin.buffer.read()
 
 

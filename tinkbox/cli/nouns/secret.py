@@ -1,6 +1,8 @@
 """`tinkbox secret`: what actions and services are given, and nobody is shown."""
 
 import argparse
+import os
+import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
@@ -13,6 +15,7 @@ from tinkbox.cli.output.lists import List
 from tinkbox.cli.output.printable import age, clean
 from tinkbox.cli.output.tables import Fit
 from tinkbox.cli.terminal.watched_list import show_found
+from tinkbox.model.errors import Invalid
 from tinkbox.model.secret import MAX_VALUE, check_secret_name, check_value
 
 if TYPE_CHECKING:
@@ -31,6 +34,7 @@ COLUMNS: Sequence[Column] = (
     Column("Workflows", "workflows", lambda ids: " ".join(each[:8] for each in ids), Fit(least=8, rank=2)),
     Column("Templates", "templates", ", ".join, Fit(least=8, rank=3)),
 )
+_LONGEST_LINE: Final = 4095  # bytes, of the line discipline of Linux (termios(3), canonical mode)
 LISTED: Final = List(columns=COLUMNS, key="name", sort="name")
 
 
@@ -42,7 +46,8 @@ def declare(noun: argparse.ArgumentParser) -> None:
         "set",
         set_value,
         "give a secret its value",
-        "It is read from a file, byte by byte, or from standard input, without the line end at its end.",
+        "It is read from a file, byte by byte, or from standard input, without the line end at its end. At a terminal it is asked for twice, and "
+        "not shown.",
     )
     verb.add_argument("name", metavar="NAME", help="letters, digits, dots, dashes and underscores")
     verb.add_argument(
@@ -64,13 +69,27 @@ def declare(noun: argparse.ArgumentParser) -> None:
 
 def set_value(chosen: argparse.Namespace) -> None:
     check_secret_name(chosen.name)
-    if chosen.file is None or chosen.file is STANDARD_INPUT:
+    if chosen.file is None and sys.stdin is not None and sys.stdin.isatty():
+        value = _typed(chosen.name)
+    elif chosen.file is None or chosen.file is STANDARD_INPUT:
         value = _without_line_end(read_input(chosen.file, "value"))
     else:
         value = read_bounded(chosen.file, MAX_VALUE)
     check_value(value)
     answer = ask(chosen, lambda operator: operator.secrets.set(chosen.name, value))
     print(clean(f"{'Created' if answer['created'] else 'Changed'} Secret:  {answer['name']}"))
+
+
+def _typed(name: str) -> bytes:
+    """What is typed twice and not shown; raises Invalid where the two differ, and for a line that the terminal may have cut off."""
+    from getpass import getpass
+
+    value = getpass(f"Value of {name}: ")
+    if len(os.fsencode(value)) >= _LONGEST_LINE:
+        raise Invalid(f"a terminal hands on {_LONGEST_LINE} bytes of a line at most: name a file with --file")
+    if getpass("The same again: ") != value:
+        raise Invalid("the two are not the same, and nothing was set: type it again")
+    return os.fsencode(value)
 
 
 def _without_line_end(value: bytes) -> bytes:

@@ -92,7 +92,7 @@ class ServiceContainer:
         try:
             self._folder.make()
         except OSError as error:
-            reason = Reason.NO_SPACE if error.errno in _FULL else Reason.CREATE_FAILED
+            reason = Reason.NO_SPACE if error.errno in _FULL else Reason.OWN_FILES_FAILED
             raise ContainerFailed(reason, f"its /workflow cannot be made: {error}") from None
 
     def volumes(self) -> Mapping[str, HostFolder]:
@@ -148,10 +148,10 @@ class ServiceContainer:
         }
         volumes, given, uses = self.volumes(), wanted.given, service.spec.secrets
         try:
-            secrets = self._folder.secrets(uses, given)
+            secrets = await self._folder.secrets(uses, given, self._runtime, self.image)
             trusted = {CA: self._folder.authority(place.authority)} if place.https_server else {}
         except OSError as error:
-            reason = Reason.NO_SPACE if error.errno in _FULL else Reason.CREATE_FAILED
+            reason = Reason.NO_SPACE if error.errno in _FULL else Reason.OWN_FILES_FAILED
             raise ContainerFailed(reason, f"the files that it is given cannot be made: {error}") from None
         environment = {**service.spec.environment, **variables(uses, given), **own}
         return ContainerSpec(

@@ -9,7 +9,7 @@ from pathlib import Path
 from tinkbox.hosting.restarts import Note, decode, encode
 from tinkbox.model.errors import Invalid
 from tinkbox.model.secret import SecretUse
-from tinkbox.runtime import folders
+from tinkbox.runtime import Containers, folders
 from tinkbox.runtime.authority_file import keep_authority
 from tinkbox.runtime.secret_files import SecretFiles
 
@@ -40,9 +40,11 @@ class RunFolder:
         self._secrets.forget(_CONTAINER)
         folders.remove(self._path)
 
-    def secrets(self, uses: Sequence[SecretUse], given: Mapping[str, bytes]) -> dict[str, str]:
-        """The secrets that its container has as files, sources by target; raises OSError, and ContainerFailed."""
-        return self._secrets.make(_CONTAINER, uses, given)
+    async def secrets(
+        self, uses: Sequence[SecretUse], given: Mapping[str, bytes], engine: Containers, image: str
+    ) -> dict[str, str]:
+        """The secrets that its container has as files, sources by target; raises as `SecretFiles.for_container`."""
+        return await self._secrets.for_container(_CONTAINER, uses, given, engine, image)
 
     def authority(self, pem: str) -> str:
         """The file with these certificates, for its container; raises OSError."""

@@ -120,6 +120,12 @@ class Reason(StrEnum):
         "the key of the appliance's secrets is missing, or is not the one by which they were kept; nothing was begun",
         "put the key back that the message names, then `tinkbox workflow retry WORKFLOW`",
     )
+    OWN_FILES_FAILED = (
+        "OwnFilesFailed",
+        Giver.WORKER | Giver.HOST,
+        "files that the container has from tinkbox, such as its secrets, could not be made",
+        "mend what the message names, such as the rights of a folder or of /dev/shm, then `tinkbox workflow retry WORKFLOW`",
+    )
     NOT_ENCRYPTED = (
         "NotEncrypted",
         Giver.APPLIANCE,
@@ -567,6 +573,7 @@ _BEFORE_IT_RAN: Final = frozenset(
         Reason.WORKER_OUTDATED,
         Reason.SECRET_MISSING,
         Reason.SECRET_UNREADABLE,
+        Reason.OWN_FILES_FAILED,
         Reason.NOT_ENCRYPTED,
         Reason.IMAGE_NOT_FOUND,
         Reason.IMAGE_NOT_ALLOWED,

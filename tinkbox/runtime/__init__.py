@@ -90,10 +90,11 @@ class Ended:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImageCommand:
-    """What an image runs by itself, each word by word; either may be empty."""
+    """What an image runs by itself, each word by word; either may be empty.  `user` is who runs it, as `USER` of its Dockerfile has it; empty: root."""
 
     entrypoint: tuple[str, ...] = ()
     command: tuple[str, ...] = ()
+    user: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,6 +168,9 @@ class Containers(Protocol):
     async def remove(self, container_id: str) -> None:
         """Remove it with its volumes, killing it when it runs; nothing when it is gone already."""
 
+    async def image_command(self, image: str) -> ImageCommand:
+        """What an image that was pulled runs by itself; raises ContainerFailed: ImageNotFound."""
+
     def output(self, container_id: str, *, follow: bool = True) -> AsyncIterator[bytes]:
         """Everything it printed from the beginning, both streams in order; to `follow`, then what it prints until it ends."""
 
@@ -191,9 +195,6 @@ class Runtime(Containers, Protocol):
 
     async def has_network(self, name: str) -> bool:
         """Whether the engine has a network so called."""
-
-    async def image_command(self, image: str) -> ImageCommand:
-        """What an image that was pulled runs by itself; raises ContainerFailed: ImageNotFound."""
 
     async def foreign(self, image: str) -> str:
         """For which processor an image that was pulled is, and which this machine has, in words; empty where they agree."""

@@ -185,7 +185,11 @@ class DockerRuntime:
     async def image_command(self, image: str) -> ImageCommand:
         with self._faults(Reason.ENGINE_FAILED):
             config = (await self._docker.images.inspect(image))["Config"] or {}
-        return ImageCommand(entrypoint=tuple(config.get("Entrypoint") or ()), command=tuple(config.get("Cmd") or ()))
+        return ImageCommand(
+            entrypoint=tuple(config.get("Entrypoint") or ()),
+            command=tuple(config.get("Cmd") or ()),
+            user=str(config.get("User") or ""),
+        )
 
     async def foreign(self, image: str) -> str:
         with self._faults(Reason.ENGINE_FAILED):

@@ -1,4 +1,7 @@
-"""Secrets as files for containers, on no disk: in memory, each readable by its owner only, and gone with their container."""
+"""Secrets as files for containers, on no disk: in memory, for the user of their container, and gone with it.
+
+They lie in a folder that no other user of the host may enter.
+"""
 
 import hashlib
 import os
@@ -10,7 +13,7 @@ from typing import Final
 from tinkbox.model.errors import Invalid
 from tinkbox.model.reasons import Reason
 from tinkbox.model.secret import SecretUse, as_text, marks_in, revealed
-from tinkbox.runtime import ContainerFailed
+from tinkbox.runtime import ContainerFailed, Containers
 from tinkbox.runtime.folders import remove
 
 MEMORY: Final = Path("/dev/shm")  # noqa: S108  a file system in memory, where a folder of our own is private
@@ -25,8 +28,21 @@ class SecretFiles:
         self._folder = folder
         self._memory = memory
 
-    def make(self, holder: str, uses: Sequence[SecretUse], given: Mapping[str, bytes]) -> dict[str, str]:
-        """Make the files of a container; returns their mounts, sources by target.  Raises OSError, and ContainerFailed."""
+    async def for_container(
+        self, holder: str, uses: Sequence[SecretUse], given: Mapping[str, bytes], engine: Containers, image: str
+    ) -> dict[str, str]:
+        """The same for the user of an image that was pulled; raises EngineAway as well."""
+        has_files = any(each.file for each in uses)
+        return self.make(holder, uses, given, (await engine.image_command(image)).user if has_files else "")
+
+    def make(
+        self, holder: str, uses: Sequence[SecretUse], given: Mapping[str, bytes], user: str = ""
+    ) -> dict[str, str]:
+        """Make the files of a container for its `user` (`ImageCommand`); returns their mounts, sources by target.
+
+        They are that user's, and for it alone, where it is told as a number and we may give files away; else every user of the
+        container may read them, as Docker's own secrets.  Raises OSError, and ContainerFailed.
+        """
         wanted = {each.file: _value(given, each.name) for each in uses if each.file}
         if not wanted:
             return {}
@@ -38,11 +54,17 @@ class SecretFiles:
         folder = top / holder
         remove(folder)
         folder.mkdir(mode=0o700)
+        owner = _number_of(user)
+        is_owned = owner is not None and os.geteuid() in (0, owner)
         mounts = {}
         for number, (target, value) in enumerate(wanted.items()):
             path = folder / str(number)
             with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o400), "wb") as file:
                 file.write(value)
+                if is_owned and owner:
+                    os.fchown(file.fileno(), owner, -1)
+                elif not is_owned:
+                    os.fchmod(file.fileno(), 0o444)
             mounts[target] = str(path)
         return mounts
 
@@ -86,6 +108,12 @@ def with_values(text: str, given: Mapping[str, bytes]) -> str:
         return revealed(text, given)
     except Invalid as error:
         raise ContainerFailed(Reason.BAD_COMMAND, str(error)) from None
+
+
+def _number_of(user: str) -> int | None:
+    """The number of a user of an image, which may have a group behind it; None: only the image knows it."""
+    name = user.partition(":")[0]
+    return 0 if name in ("", "root") else int(name) if name.isascii() and name.isdigit() else None
 
 
 def _value(given: Mapping[str, bytes], name: str) -> bytes:

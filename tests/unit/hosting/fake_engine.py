@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from ipaddress import IPv4Network
 
 from tests.unit.worker.fakes import Faults
-from tinkbox.runtime import Container, ContainerFailed, ContainerSpec, EngineAway, nobody_listens
+from tinkbox.runtime import Container, ContainerFailed, ContainerSpec, EngineAway, ImageCommand, nobody_listens
 from tinkbox.runtime.hosting import Health, Look, Network
 
 
@@ -71,6 +71,10 @@ class FakeEngine:
             raise ContainerFailed("ImageNotFound", f"the registry does not have this image: {image}")
         self.faults.behind(number)
         return self.digests.get(image, "")
+
+    async def image_command(self, image: str) -> ImageCommand:
+        await self._call("image_command")
+        return ImageCommand()
 
     async def find(self, labels: Mapping[str, str]) -> list[Container]:
         number = await self._call("find")

@@ -206,6 +206,6 @@ def test_a_folder_that_cannot_be_made_fails_it(tmp_path: Path) -> None:
         (tmp_path / "services").write_text("in the way")
         with pytest.raises(ContainerFailed) as refusal:
             container(Rig(tmp_path), service()).make_folder()
-        assert refusal.value.reason == "CreateFailed"
+        assert refusal.value.reason == "OwnFilesFailed"
 
     run(story)

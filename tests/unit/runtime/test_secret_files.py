@@ -1,5 +1,6 @@
 """Secrets as files for containers."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -40,6 +41,18 @@ def test_files_are_for_their_owner_alone_and_gone_with_their_container(files: Se
     files.forget("another")
     files.forget("another")
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
+@pytest.mark.parametrize(
+    ("user", "owner", "mode"),
+    [("", 0, 0o400), ("root:adm", 0, 0o400), ("0", 0, 0o400), ("1000:50", 1000, 0o400), ("nginx", 0, 0o444)],
+)
+def test_files_are_for_the_user_of_the_image(files: SecretFiles, user: str, owner: int, mode: int) -> None:
+    for source in map(Path, files.make("attempt", USES, GIVEN, user).values()):
+        found = source.stat()
+        assert (found.st_uid, found.st_mode & 0o777) == (owner, mode)
+        assert source.parent.stat().st_mode & 0o777 == 0o700
 
 
 def test_a_link_in_the_place_of_the_folder_is_not_followed(files: SecretFiles, tmp_path: Path) -> None:

@@ -168,7 +168,9 @@ class Containers:
         changed = (self._offer.override if role == ACTION else None) or Override()
         given, uses = self._offer.given, action.spec.secrets
         with _local_faults():
-            secrets = self._folder.secrets.make(f"{attempt}-{role}", uses, given)
+            secrets = await self._folder.secrets.for_container(
+                f"{attempt}-{role}", uses, given, self._runtime, self.image.name
+            )
         environment = {**chosen, **action.spec.environment, **variables(uses, given), **changed.environment, **own}
         entrypoint = tuple(with_values(each, given) for each in changed.command or ())
         return ContainerSpec(
@@ -280,5 +282,5 @@ def _local_faults() -> Iterator[None]:
     except Invalid as error:
         raise ContainerFailed(Reason.BAD_COMMAND, str(error)) from None
     except OSError as error:
-        reason = Reason.NO_SPACE if error.errno in _FULL else Reason.CREATE_FAILED
+        reason = Reason.NO_SPACE if error.errno in _FULL else Reason.OWN_FILES_FAILED
         raise ContainerFailed(reason, f"the worker's own files cannot be written: {error}") from None

@@ -293,12 +293,12 @@ async def test_a_kill_is_no_lack_of_memory(held: Held) -> None:
 
 
 async def test_what_an_image_runs_is_told_word_by_word(engine: DockerEngine) -> None:
-    changes = ['--change=ENTRYPOINT ["/bin/one", "two words"]', '--change=CMD ["three", ""]']
+    changes = ['--change=ENTRYPOINT ["/bin/one", "two words"]', '--change=CMD ["three", ""]', "--change=USER 1000:50"]
     engine.cli("import", *changes, "-", "tools/words:v1", stdin=layer(FILES))
     engine.cli("import", "-", "tools/wordless:v1", stdin=layer(FILES))
     async with DockerRuntime(engine.url) as runtime:
         assert await runtime.image_command(IMAGE) == ImageCommand(command=FOREVER)
-        words = ImageCommand(entrypoint=("/bin/one", "two words"), command=("three", ""))
+        words = ImageCommand(entrypoint=("/bin/one", "two words"), command=("three", ""), user="1000:50")
         assert await runtime.image_command("tools/words:v1") == words
         assert await runtime.image_command("tools/wordless:v1") == ImageCommand()
         with pytest.raises(ContainerFailed) as refusal:

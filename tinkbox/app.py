@@ -214,7 +214,7 @@ async def serve(settings: Settings, say: Say) -> None:
         ):
             say(line)
         refused_writes = RefusedWrites(lambda: datetime.now(UTC))
-        store = await Store.open(settings.data / STORE, refused_writes)
+        store = await Store.open(settings.data / STORE, refused_writes, say)
         if damage := await asyncio.to_thread(damage_at_start, settings.data / STORE):
             say(f"wrong: {damaged_in_use(settings.data / STORE, damage)}")
         try:

@@ -286,8 +286,10 @@ class Engine:
         )
         self.retainer = Retainer(
             store, wakeups, machines, clock, settings.retention, self.shells.forget_recordings, around.free,
-            surplus=(machines.timeline.forget_surplus, strangers.forget_surplus, self.shells.forget_old_recordings), audit=audit,
-            clock_trust=clock_trust,
+            surplus=(
+                machines.timeline.forget_surplus, strangers.forget_surplus, self.shells.forget_old_recordings, self.secrets.forget_unused,
+            ),
+            audit=audit, clock_trust=clock_trust,
         )  # fmt: skip
         acceptance = Acceptance(rules=settings.rules, networks=[each.network for each in settings.subnets])
         self.discovery = Discovery(store, wakeups, machines, self.workflows, strangers, clock, acceptance)

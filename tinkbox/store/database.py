@@ -14,10 +14,9 @@ change in halves, and changes nothing; what follows in memory follows the commit
 import asyncio
 import hashlib
 import re
-import shutil
 import sqlite3
 from collections.abc import Awaitable, Callable, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property, partial
@@ -55,6 +54,7 @@ from tinkbox.store.notes import NoteTable, RetirementTable
 from tinkbox.store.open_file import DatabaseFile
 from tinkbox.store.output import SERVICE_RUNS, OutputTable
 from tinkbox.store.queues import QueueTable
+from tinkbox.store.rewriting import rewrite
 from tinkbox.store.rollouts import RolloutTable
 from tinkbox.store.room import RoomTable
 from tinkbox.store.secrets import Sealed, SecretTable
@@ -74,15 +74,12 @@ from tinkbox.store.sqlite_errors import (
 )
 from tinkbox.store.syslog import SyslogTable
 from tinkbox.store.templates import TemplateTable
-from tinkbox.store.threads import Asked, ConnectionThread, Kind
+from tinkbox.store.threads import BUSY_MS, Asked, ConnectionThread, Kind
 from tinkbox.store.tokens import TokenTable
 from tinkbox.store.workflow_names import WorkflowNameTable
 from tinkbox.store.workflows import WorkflowTable
 
 _ANY_TABLE = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' LIMIT 1"
-# Files of an earlier schema are written anew, once and if the disk has the room: from then on they give free room back, and
-# nothing is left in them that was deleted, such as secrets.
-REWRITTEN = 13
 T = TypeVar("T")
 C = TypeVar("C", bound=ConnectionThread)
 
@@ -247,6 +244,22 @@ class _Writer(_Reader):
             self._refuse(changes, WRITTEN)
             self.tell(changes)
 
+    def empty_log(self) -> None:
+        """Bring what lies in the log beside the file into the file; raises sqlite3.Error."""
+        # Whoever reads an older state just now is not waited for: this is tried again.
+        self.connection.execute("PRAGMA busy_timeout = 0")
+        try:
+            self.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+        finally:
+            self.connection.execute(f"PRAGMA busy_timeout = {BUSY_MS}")
+
+    def _end(self) -> None:
+        # Closed last, SQLite does the same; not where another program has the file open.
+        if hasattr(self, "connection"):
+            with suppress(sqlite3.Error):
+                self.empty_log()
+        super()._end()
+
 
 def look(connection: sqlite3.Connection, tables: Tables, group: Sequence[Asked]) -> None:
     """Answer questions of one committed state."""
@@ -296,10 +309,12 @@ class Store:
         self._closed = False
 
     @classmethod
-    async def open(cls, path: Path, refused_writes: RefusedWrites | None = None) -> Self:
+    async def open(
+        cls, path: Path, refused_writes: RefusedWrites | None = None, say: Callable[[str], None] = lambda _: None
+    ) -> Self:
         """Open or create the file and bring it to the newest schema; writes that fail are noted among `refused_writes`.
 
-        Raises Unavailable when the file cannot be used or was written by a newer program.
+        `say` tells who waits of what takes long, and of what could not be done.  Raises Unavailable when the file cannot be used or was written by a newer program.
         """
         refusals = _Refusals(path, refused_writes or RefusedWrites(lambda: datetime.now(UTC)))
         try:
@@ -309,6 +324,7 @@ class Store:
         try:
             writer.refusals = refusals
             await writer.call(lambda: _migrate(writer.connection, path))
+            await rewrite(writer, path, say)
             reader = await _reading("store-reader", path, refusals)
             try:
                 long_reader = await _reading("store-long-reader", path, refusals)
@@ -357,6 +373,18 @@ class Store:
     async def read_long(self, question: UseCase[T]) -> T:
         """As `read`, for questions that last: those of `read` do not wait for them."""
         return await self._open(self._long_reader).ask(question, Kind.LOOK)
+
+    async def empty_log(self) -> None:
+        """Bring what lies in the log (`-wal`) into the file, and empty it: until then it has what was deleted since.
+
+        What somebody reads at this moment may stay there.  Raises Unavailable as `write` does.
+        """
+        self._file.refuse_lost()
+        writer = self._open(self._writer)
+        try:
+            await writer.call(writer.empty_log)
+        except sqlite3.Error as error:
+            raise writer.refusals.of(error, doing=WRITTEN) from None
 
     def lost(self) -> LostDatabase | None:
         """What became of the file, where its path leads to it no more."""
@@ -468,16 +496,14 @@ def _migrate(connection: sqlite3.Connection, path: Path) -> None:
         return
     connection.create_function("sha256", 1, _sha256, deterministic=True)
     # A table that others refer to is made anew without them (the SQLite manual's "Making Other Kinds Of Table Schema
-    # Changes"); what goes is overwritten, for it may be a secret.
-    connection.executescript("PRAGMA foreign_keys = OFF; PRAGMA secure_delete = ON")
+    # Changes").
+    connection.execute("PRAGMA foreign_keys = OFF")
     missing = [each for each in scripts if each[0] > version]
     # A store that is new is made in one go: every commit waits for the disk.
     for step in [missing] if version == 0 else [[each] for each in missing]:
         script = "\n".join(text for _, text in step)
         connection.executescript(f"BEGIN IMMEDIATE;\n{script}\nPRAGMA user_version = {step[-1][0]};\nCOMMIT;")
-    connection.executescript("PRAGMA secure_delete = OFF; PRAGMA foreign_keys = ON")
-    if 0 < version < REWRITTEN and 2 * path.stat().st_size < shutil.disk_usage(path.parent).free:
-        connection.executescript("PRAGMA auto_vacuum = INCREMENTAL; VACUUM")
+    connection.execute("PRAGMA foreign_keys = ON")
     connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
 

@@ -20,9 +20,12 @@ T = TypeVar("T")
 GROUP = 256
 # More than there are different statements, so that each is prepared once.
 STATEMENTS = 512
-# busy_timeout first: setting the journal mode may already have to wait.  auto_vacuum counts for a new file only.
+BUSY_MS = 5000
+# busy_timeout first: setting the journal mode may already have to wait.  auto_vacuum counts for a new file only.  What is
+# deleted is overwritten: it may be a secret, and a copy of the file may come into other hands.
 PRAGMAS = (
-    "busy_timeout = 5000",
+    f"busy_timeout = {BUSY_MS}",
+    "secure_delete = ON",
     "auto_vacuum = INCREMENTAL",
     "journal_mode = WAL",
     "synchronous = FULL",

@@ -92,6 +92,11 @@ class Secrets:
         await self._store.write(use_case)
         self._wakeups.wake(CHANGES)
 
+    async def forget_unused(self) -> bool:
+        """Forget replaced and deleted values whose last workflow is over by now; that no more is to be done.  Raises Unavailable."""
+        await self._store.write(lambda tables: tables.secrets.forget_unused())
+        return False
+
     async def all(self) -> list[ListedSecret]:
         """Every secret, by its name."""
 

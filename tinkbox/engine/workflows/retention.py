@@ -96,6 +96,7 @@ class Retainer:
         # People delete as well: what is free in the file is of no use to anything else.
         spare = 0 if deleted + early or self._free() < self._retention.keep_free else SPARE_PAGES
         await self._give_room_back(spare)
+        await self._store.empty_log()
         if deleted:
             _log.info("%d workflows deleted that ended long ago", deleted, extra={"action": "retention.deleted"})
         if early:

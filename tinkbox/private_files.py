@@ -7,6 +7,7 @@ folder refused, and one of ours may lead to a folder of ours alone, where nothin
 
 import errno
 import os
+import resource
 import secrets
 import stat
 from collections.abc import Callable, Collection, Iterator
@@ -19,7 +20,7 @@ from typing import Final, NamedTuple
 from tinkbox.host_users import user_name
 from tinkbox.model.errors import Unavailable
 
-UMASK: Final = 0o077
+_UMASK: Final = 0o077
 LEAST_SECRET: Final = 20  # characters; those that are made have 43
 _OTHERS: Final = 0o077
 _PASSING: Final = 0o710
@@ -69,8 +70,17 @@ class Layout:
         return self.kind_of(path) is not None or not any(_named(each, self.unfollowed) for each in path.parents)
 
 
+def keep_to_owner() -> None:
+    """From now on the files that this process makes are its owner's alone, and it leaves no core file.
+
+    Keys and secrets are in its memory, and would be in that.
+    """
+    os.umask(_UMASK)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
 def make_private(folder: Path, layout: Layout, passing: int | None = None) -> None:
-    """Make a folder and what is private in it ours alone (0700, 0600); what is made later is by UMASK.
+    """Make a folder and what is private in it ours alone (0700, 0600); what is made later is so by `keep_to_owner`.
 
     Members of the group `passing` may pass through the folder (0710), to what in it is made theirs; they cannot list it.
 

@@ -1,7 +1,6 @@
 """`tinkbox serve`."""
 
 import argparse
-import os
 import sys
 import time
 from pathlib import Path
@@ -23,16 +22,16 @@ def serve(chosen: argparse.Namespace) -> int:
     from tinkbox.app import serve as run
     from tinkbox.door.log_limit import LogLimit
     from tinkbox.log_text import log_to
-    from tinkbox.private_files import UMASK
+    from tinkbox.private_files import keep_to_owner
     from tinkbox.settings import CONFIG, is_draft, load
     from tinkbox.short_turns import EventLoop
 
-    os.umask(UMASK)
     settings = load(chosen.config, chosen.data)
     if chosen.check:
         draft = is_draft(chosen.config)
         checked = asyncio.run(check(settings, _say, chosen.config or CONFIG, draft=draft))
         return 0 if checked.is_well else 1
+    keep_to_owner()
     log_to(sys.stderr).addFilter(LogLimit(time.monotonic))
     with asyncio.Runner(loop_factory=EventLoop) as runner:
         runner.run(run(settings, _say))

@@ -1,7 +1,6 @@
 """`tinkbox --worker`: the program on a machine, told by flags of the program itself."""
 
 import argparse
-import os
 import sys
 from pathlib import Path
 from typing import Final
@@ -30,10 +29,10 @@ def work(chosen: argparse.Namespace) -> int:
     if chosen.fetch is not None or chosen.complain is not None:
         return _ask(chosen)
     from tinkbox.log_text import log_to
-    from tinkbox.private_files import UMASK
+    from tinkbox.private_files import keep_to_owner
     from tinkbox.worker.main import work as run
 
-    os.umask(UMASK)
+    keep_to_owner()
     log_to(sys.stderr, datefmt="%H:%M:%S")
     data = chosen.data or FOLDER
     return run(

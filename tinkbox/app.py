@@ -93,6 +93,7 @@ from tinkbox.model.limits import (
 )
 from tinkbox.model.sizes import show_size
 from tinkbox.model.text import counted
+from tinkbox.model.token_mask import TokenMask
 from tinkbox.osie.image import images as osie_images
 from tinkbox.private_files import (
     FILE,
@@ -190,8 +191,8 @@ _DHCP = {
 }
 
 
-async def serve(settings: Settings, say: Say) -> None:
-    """Run the appliance until SIGTERM or SIGINT.
+async def serve(settings: Settings, say: Say, mask: TokenMask) -> None:
+    """Run the appliance until SIGTERM or SIGINT; `mask`, which the log has as well, is told of the tokens that there are.
 
     Raises what kept it from starting, as one line with the remedy; a part that crashes or returns
     ends the process, so that its supervisor starts it again.
@@ -218,7 +219,7 @@ async def serve(settings: Settings, say: Say) -> None:
         if damage := await asyncio.to_thread(damage_at_start, settings.data / STORE):
             say(f"wrong: {damaged_in_use(settings.data / STORE, damage)}")
         try:
-            await _run(settings, sockets, store, refused_writes, mark, stop, say)
+            await _run(settings, sockets, store, refused_writes, mark, stop, say, mask)
         finally:
             await store.close()
 
@@ -231,6 +232,7 @@ async def _run(
     mark: RunMark,
     stop: asyncio.Event,
     say: Say,
+    mask: TokenMask,
 ) -> None:
     known = await store.read(lambda tables: tables.authority.known())
     certificates = await asyncio.to_thread(_certificates, settings, sockets, known)
@@ -238,7 +240,7 @@ async def _run(
         await store.write(lambda tables: tables.authority.keep(certificates.fingerprint))
     with _usable(settings.data):
         limits = _limits(settings, say)
-        appliance = Appliance(settings, sockets, store, limits, refused_writes, certificates, mark.unclean)
+        appliance = Appliance(settings, sockets, store, limits, refused_writes, certificates, mark.unclean, mask)
     appliance.open_files.begin()
     for problem in await appliance.load():
         say(f"wrong: {problem}")

@@ -91,6 +91,7 @@ from tinkbox.model.limits import (
     Room,
 )
 from tinkbox.model.metadata import Defaults
+from tinkbox.model.token_mask import TokenMask
 from tinkbox.model.vitals import UncleanEnd
 from tinkbox.node.authority import routes as authority_routes
 from tinkbox.node.discovery import routes as discovery_routes
@@ -175,8 +176,12 @@ class Appliance:
         refused_writes: RefusedWrites,
         certificates: Certificates,
         unclean_end: UncleanEnd | None = None,
+        mask: TokenMask | None = None,
     ) -> None:
-        """`unclean_end` is how the one before this one ended, None where it was told to."""
+        """`unclean_end` is how the one before this one ended, None where it was told to.
+
+        `mask` is told of the tokens that there are, and keeps them out of the audit.
+        """
         self._takes_https = TakesHttps(settings.data / "osie")
         self._unclean_end = unclean_end
         self._settings = settings
@@ -185,10 +190,12 @@ class Appliance:
         self._store = store
         self.refused_writes = refused_writes
         self._loaders = load_loaders()
+        mask, own = mask or TokenMask(), operators_token(settings.data)
         self.tokens = Tokens(
-            store, _now, _new_id, partial(secrets.token_hex, 24), operators_token(settings.data),
+            store, _now, _new_id, partial(secrets.token_hex, 24), own,
             lambda: self.engine.clock_trust.may_delete(), partial(another_operators_token, settings.data),
         )  # fmt: skip
+        mask.know(own, self.tokens.knows)
         self.live_requests = LiveRequests(self.tokens.counts)
         self.tokens.tell_ends(self.live_requests.end)
         self._logins = logins(settings, self.tokens)
@@ -228,7 +235,7 @@ class Appliance:
             seal=Seal(kept_secret(settings.data / BOOT_KEY).encode()), digest_of=self._lookup.digest, standing_of=self._lookup.standing,
             gather=self._gather, limits=limits, free=self.free, total=partial(size_in, settings.data), answers=self._answers, sent=self._sent,
             diagnoses=lambda: self.rounds.of_machines(), diagnosis_of=lambda workflow, since: self.rounds.cause(workflow, since),
-            appliance_only=self._lookup.appliance_only, held=own_addresses, cards=lambda: cards(self._own),
+            appliance_only=self._lookup.appliance_only, held=own_addresses, cards=lambda: cards(self._own), mask=mask,
         )  # fmt: skip
         self.engine = Engine(store, around, _said(settings, sockets, certificates.authority_pem))
         end_beyond_scopes(self.engine.machines, self.tokens, self.live_requests)

@@ -4,7 +4,7 @@ import logging
 from typing import Final, TextIO
 
 from tinkbox.model.text import escaped
-from tinkbox.model.tokens import without_tokens
+from tinkbox.model.token_mask import TokenMask
 
 # Of one line, in characters.
 LONGEST: Final = 2000
@@ -15,11 +15,12 @@ _INDENT: Final = "    "
 class LogText(logging.Formatter):
     """One line for each record, and indented lines for its traceback.
 
-    Control characters are written as escapes, and of what looks like a token of ours only how it begins.
+    Control characters are written as escapes, and tokens are masked.
     """
 
-    def __init__(self, datefmt: str | None = None) -> None:
+    def __init__(self, datefmt: str | None = None, mask: TokenMask | None = None) -> None:
         super().__init__("%(asctime)s %(message)s", datefmt)
+        self._mask = mask or TokenMask()
 
     def format(self, record: logging.LogRecord) -> str:
         record.message = record.getMessage()
@@ -30,18 +31,17 @@ class LogText(logging.Formatter):
             below += self.formatException(record.exc_info).split("\n")
         if record.stack_info:
             below += self.formatStack(record.stack_info).split("\n")
-        return "\n".join([_line(self.formatMessage(record)), *(_INDENT + _line(each) for each in below)])
+        return "\n".join([self._line(self.formatMessage(record)), *(_INDENT + self._line(each) for each in below)])
+
+    def _line(self, text: str) -> str:
+        text = self._mask(text)
+        kept = escaped(text[:LONGEST])
+        return kept if len(text) <= LONGEST else f"{kept}…"
 
 
-def log_to(stream: TextIO, datefmt: str | None = None) -> logging.Handler:
+def log_to(stream: TextIO, datefmt: str | None = None, mask: TokenMask | None = None) -> logging.Handler:
     """Write the log of the whole program to a stream, from INFO on."""
     handler = logging.StreamHandler(stream)
-    handler.setFormatter(LogText(datefmt))
+    handler.setFormatter(LogText(datefmt, mask))
     logging.basicConfig(level=logging.INFO, handlers=[handler])
     return handler
-
-
-def _line(text: str) -> str:
-    text = without_tokens(text)
-    kept = escaped(text[:LONGEST])
-    return kept if len(text) <= LONGEST else f"{kept}…"

@@ -161,21 +161,25 @@ def refuse_other_than(kind: Kind, path: Path) -> None:
             raise Unavailable(f"{path} is no {kind.name}: move it away, or name another data directory with --data")
 
 
-def kept_secret(path: Path) -> str:
-    """What the file holds; when there is none it is made, readable by its owner only, of 256 random bits.
+def _random_text() -> str:
+    return secrets.token_urlsafe(32)
+
+
+def kept_secret(path: Path, new: Callable[[], str] = _random_text) -> str:
+    """What the file holds; when there is none it is made, readable by its owner only, of 256 random bits or by `new`.
 
     Raises Unavailable as `stored_secret` does, and when it cannot be made.
     """
-    return stored_secret(path) if path.exists() else new_secret(path)
+    return stored_secret(path) if path.exists() else new_secret(path, new)
 
 
-def new_secret(path: Path) -> str:
-    """Make the file anew, readable by its owner only, of 256 random bits; returns what it holds.  Raises Unavailable."""
+def new_secret(path: Path, new: Callable[[], str] = _random_text) -> str:
+    """Make the file anew, readable by its owner only, of 256 random bits or by `new`; returns what it holds.  Raises Unavailable."""
     fresh = path.with_suffix(".new")
     try:
         fresh.unlink(missing_ok=True)  # whoever put it there
         with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-            file.write(secrets.token_urlsafe(32) + "\n")
+            file.write(new() + "\n")
         fresh.replace(path)  # so that no power cut leaves an empty one behind
     except OSError as error:
         raise Unavailable(f"cannot make the secret {path}: {error.strerror}: look at {fresh} and its folder") from None

@@ -1,6 +1,7 @@
 """Tokens in files of the data folder: the operator's own, and those that earlier releases made for `operator.people`."""
 
 import hmac
+import secrets
 import shlex
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -8,7 +9,7 @@ from typing import Final, Protocol
 
 from tinkbox.model.access import Right
 from tinkbox.model.errors import Unavailable
-from tinkbox.model.tokens import TAKEN_OVER
+from tinkbox.model.tokens import PREFIX, TAKEN_OVER
 from tinkbox.private_files import kept_secret, new_secret, stored_secret
 
 OPERATORS: Final = "operator.token"
@@ -27,12 +28,16 @@ class Kept(Protocol):
 
 def operators_token(data: Path) -> str:
     """The operator's own token; it is made where there is none, readable by its owner only.  Raises Unavailable for no secret."""
-    return kept_secret(data / OPERATORS)
+    return kept_secret(data / OPERATORS, _new_text)
 
 
 def another_operators_token(data: Path) -> str:
     """Put another one in its place, and return that; raises Unavailable."""
-    return new_secret(data / OPERATORS)
+    return new_secret(data / OPERATORS, _new_text)
+
+
+def _new_text() -> str:
+    return f"{PREFIX}{secrets.token_hex(24)}"
 
 
 def examine_tokens(data: Path, named: Mapping[str, frozenset[Right]]) -> None:

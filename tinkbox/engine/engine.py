@@ -80,6 +80,7 @@ from tinkbox.model.limits import RENDERINGS, Limits
 from tinkbox.model.masking import Masks
 from tinkbox.model.retention import Retention
 from tinkbox.model.session import TpmRule
+from tinkbox.model.token_mask import TokenMask
 from tinkbox.store.database import Store, Tables
 from tinkbox.wire.efi_signature_lists import authority_fingerprint
 from tinkbox.wire.messages.worker import Credential
@@ -137,6 +138,7 @@ class Surroundings:
     `gather` hands over what the services of a workflow wrote until now, and tells whether there are any near by.  `answers` tells whether a host answers at
     an address on a network of ours.  `diagnoses` are the gravest that the doctor's rounds found of each machine, by MAC,
     `diagnosis_of` is the cause of that of a workflow, by its id, where it was found since a time, or empty.
+    `mask` keeps tokens that people typed out of the audit.
     """
 
     clock: Callable[[], datetime]
@@ -159,6 +161,7 @@ class Surroundings:
     cards: Callable[[], Mapping[str, str]] = dict
     diagnoses: Callable[[], Mapping[str, Diagnosis]] = dict
     diagnosis_of: Callable[[str, datetime | None], str] = lambda _, __: ""
+    mask: TokenMask = field(default_factory=TokenMask)
 
 
 class Engine:
@@ -174,7 +177,7 @@ class Engine:
         # Who did what.
         self.audit = audit = Audit(
             store, wakeups, clock, around.monotonic,
-            HeadFile(settings.audit) if settings.audit is not None else None, settings.retention.audit, clock_trust,
+            HeadFile(settings.audit) if settings.audit is not None else None, settings.retention.audit, clock_trust, around.mask,
         )  # fmt: skip
         self.deliveries = Deliveries(audit, settings.audit_places)
 

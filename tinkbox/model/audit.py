@@ -8,7 +8,7 @@ being made anew; that those at the end are all there shows the head (`Head`), wh
 import hashlib
 import json
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
@@ -16,7 +16,6 @@ from typing import Any, Final
 
 from tinkbox.model.errors import Invalid
 from tinkbox.model.listing import Order
-from tinkbox.model.tokens import without_tokens
 
 # What the line before the first one is said to have for its digest.
 NONE_BEFORE: Final = "0" * 64
@@ -107,6 +106,20 @@ class Act:
     why: str = ""
     through: int = 0
     through_digest: str = ""
+
+    def masked(self, mask: Callable[[str], str]) -> "Act":
+        """The same with all texts masked, which people may have typed."""
+
+        def names(given: Sequence[str]) -> list[str]:
+            return [mask(each) for each in given]
+
+        return replace(
+            self,
+            who=mask(self.who), source=mask(self.source), what=mask(self.what), object=mask(self.object), why=mask(self.why),
+            names=names(self.names),
+            did=[Did(mask(each.what), mask(each.which), names(each.names)) for each in self.did],
+            changed=[replace(each, key=mask(each.key)) for each in self.changed],
+        )  # fmt: skip
 
     def document(self) -> dict[str, Any]:
         """Its fields in JSON, without those that say nothing."""
@@ -390,7 +403,6 @@ def _names(names: Sequence[str]) -> dict[str, list[str]]:
 
 def shortened(text: str) -> str:
     """A name that somebody typed, of which there may be no such thing: its beginning, its length and its digest where it is long."""
-    text = without_tokens(text)
     if len(text) <= MOST_TYPED:
         return text
     return f"{text[:SHOWN_OF_TYPED]}… ({len(text)} letters, {digest_of(text)[:DIGITS_OF_TYPED]})"
@@ -415,8 +427,8 @@ def _fitting(names: Sequence[str]) -> list[list[str]]:
 
 
 def _bounded(text: str) -> str:
-    # Half of a character is no text that can be stored; and people type a token where its name is asked for.
-    text = without_tokens(text if text.isascii() else text.encode(errors="replace").decode())
+    # Half of a character is no text that can be stored.
+    text = text if text.isascii() else text.encode(errors="replace").decode()
     if len(text) > MOST_LETTERS:
         text = f"{text[: MOST_LETTERS - 1]}…"
     if _octets(text) <= MOST_TEXT:

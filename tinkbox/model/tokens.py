@@ -93,14 +93,9 @@ def looks_like_one(text: str) -> bool:
     return _LIKE_ONE.search(text) is not None
 
 
-def without_tokens(text: str) -> str:
-    """The same text, in which `tbx_…` stands for whatever looks like a token of ours: for what is kept, logged and sent on."""
-    return _LIKE_ONE.sub(f"{PREFIX}…", text) if PREFIX in text.lower() else text
-
-
-def refuse_text(text: str, name: str = "") -> None:
-    """Raises Invalid for the text of a token where its name is asked for, which may be known."""
-    if looks_like_one(text):
+def refuse_text(text: str, name: str = "", *, known: bool = False) -> None:
+    """Raises Invalid for the text of a token, one that is `known` or looks so, where its name is asked for, which may be known."""
+    if known or looks_like_one(text):
         wanted = f"type `tinkbox token revoke {name}`" if name else "`tinkbox token list` shows the names"
         raise Invalid(f"this is the text of a token, and its name is asked for: {wanted}")
 

@@ -16,6 +16,7 @@ from tests.integration.cli.serving import Configuration, configure, give_osie, r
 from tests.workers import begin
 from tinkbox.app import _keep_running
 from tinkbox.model.errors import Unavailable
+from tinkbox.model.tokens import looks_like_one
 
 ID = "0eba0bf8-3772-4b4a-ab9f-6ebe93b90a94"
 
@@ -199,6 +200,7 @@ def test_the_operators_token_is_made_once_is_private_and_never_empty(tmp_path: P
     path = configuration.data / "operator.token"
     with serving(configuration):
         token = path.read_text()
+    assert looks_like_one(token), "programs that look for leaked secrets find it"
     assert path.stat().st_mode & 0o777 == 0o600
     with serving(configuration):
         assert path.read_text() == token

@@ -22,6 +22,7 @@ def serve(chosen: argparse.Namespace) -> int:
     from tinkbox.app import serve as run
     from tinkbox.door.log_limit import LogLimit
     from tinkbox.log_text import log_to
+    from tinkbox.model.token_mask import TokenMask
     from tinkbox.private_files import keep_to_owner
     from tinkbox.settings import CONFIG, is_draft, load
     from tinkbox.short_turns import EventLoop
@@ -32,9 +33,10 @@ def serve(chosen: argparse.Namespace) -> int:
         checked = asyncio.run(check(settings, _say, chosen.config or CONFIG, draft=draft))
         return 0 if checked.is_well else 1
     keep_to_owner()
-    log_to(sys.stderr).addFilter(LogLimit(time.monotonic))
+    mask = TokenMask()
+    log_to(sys.stderr, mask=mask).addFilter(LogLimit(time.monotonic))
     with asyncio.Runner(loop_factory=EventLoop) as runner:
-        runner.run(run(settings, _say))
+        runner.run(run(settings, _say, mask))
     return 0
 
 

@@ -33,6 +33,7 @@ from tinkbox.model.audit import (
     missing_lines,
 )
 from tinkbox.model.errors import Unavailable
+from tinkbox.model.token_mask import TokenMask
 from tinkbox.store.database import Store, Tables
 
 AUDIT: Final = "audit"  # the wakeup for new lines
@@ -69,7 +70,10 @@ class Audit:
         head: HeadFile | None = None,
         kept: timedelta | None = None,
         clock_trust: ClockTrust | None = None,
+        mask: TokenMask | None = None,
     ) -> None:
+        """`mask` keeps tokens that people typed out of the lines."""
+        self._mask = mask or TokenMask()
         self._store = store
         self._wakeups = wakeups
         self._clock = clock
@@ -207,7 +211,8 @@ class Audit:
         self._note(replace(act, kind=Kind.REFUSED))
 
     def _note(self, act: Act) -> None:
-        if self._attempts.note(act):
+        # Before names are shortened: half of a token is not known for one.
+        if self._attempts.note(act.masked(self._mask)):
             self._wakeups.wake(_REFUSED)
 
     def own(
@@ -343,7 +348,7 @@ class Audit:
         """Add it within a transaction, behind a line that tells it where the last line that is known is not there any more."""
         if act.what != EXAMINED:
             self._tell_missing(tables, at)
-        return tables.audit.add(act, at, self._known)
+        return tables.audit.add(act.masked(self._mask), at, self._known)
 
     def _tell_missing(self, tables: Tables, at: datetime) -> Head:
         """Add the line that tells that the last line that is known is not there any more, where it is so; returns the last line."""

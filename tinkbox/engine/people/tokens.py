@@ -89,6 +89,11 @@ class Tokens:
         self._note_use(found.id, now)
         return found.bearer
 
+    def knows(self, text: str) -> bool:
+        """Whether this is the text of a token, the operator's or one that is listed, be it expired."""
+        shown = hash_of(text)
+        return hmac.compare_digest(shown, self._own) or shown in self._by_hash
+
     def with_id(self, token_id: str) -> Caller | None:
         """Who bears the token of this id, None where it counts no more; empty: who came over the unix socket."""
         if not token_id:
@@ -230,7 +235,7 @@ class Tokens:
     async def revoke(self, name: str) -> list[Token]:
         """End all tokens of this name, and what is under way with them; raises Invalid for the text of one."""
         of_text = self._by_hash.get(hash_of(name))
-        refuse_text(name, of_text.name if of_text is not None else "")
+        refuse_text(name, of_text.name if of_text is not None else "", known=self.knows(name))
         async with self._turn:
             found = [each for each in self.all() if each.name == name]
             if found:

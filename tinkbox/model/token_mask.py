@@ -1,0 +1,51 @@
+"""What stands for a token in a text that is kept, logged or sent on, and the one place that decides what a token is.
+
+People type a token where a name is asked for, and a line of the audit would have it for years.
+"""
+
+import re
+from collections.abc import Callable
+from typing import Final
+
+# What is left of each says what it was.  Those of people also where they were cut off when pasted: the rest is soon guessed.
+_PEOPLES: Final = r"(?P<people>[Tt][Bb][Xx]_)[0-9a-fA-F]{8,}"
+_TICKET: Final = r"(?P<ticket>boot-ticket\.)[\w-]{8,}(?:\.[\w-]*)?"
+# Of an issuer: a JSON Web Token (RFC 7519), whose first part is `{"` and more in base64url.
+_ISSUERS: Final = r"(?P<issuer>eyJ)[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]*)?"
+# For `docker push`: its end, the id of a token, a signature.
+_PUSH: Final = r"(?<![\w.])\d+\.(?:[0-9a-f]{2})*\.[0-9a-f]{64}(?!\w)"
+# 256 random bits in base64url: sessions of workers, and operator.token of earlier releases; and 48 octets: metadata tokens.
+# Whatever has letters of both cases and digits is no digest in hexadecimal digits, and hardly a name.
+_RANDOM: Final = r"(?<![\w-])(?=[\w-]*[a-z])(?=[\w-]*[A-Z])(?=[\w-]*[0-9])(?:[\w-]{43}|[\w-]{64})(?![\w-])"
+_FORMS: Final = re.compile(f"{_PEOPLES}|{_TICKET}|{_ISSUERS}|{_PUSH}|{_RANDOM}", re.ASCII)
+# What may be a token as a whole: letters of one (RFC 6750 §2.1) but `+`, `/` and `=`, which part words in paths and queries.
+_WORD: Final = re.compile(r"[\w.~-]{19,}[\w~-]", re.ASCII)
+_SHOWN: Final = "…"
+
+
+class TokenMask:
+    """Masks what has the form of a token, and once it was told of them, also those that are `known`."""
+
+    def __init__(self) -> None:
+        self._texts: tuple[str, ...] = ()
+        self._known: Callable[[str], bool] = lambda _: False
+
+    def know(self, text: str, known: Callable[[str], bool]) -> None:
+        """A token that is kept as `text`, masked wherever it stands, and what tells of a word whether it is a token."""
+        self._texts = (text,) if text else ()
+        self._known = known
+
+    def __call__(self, text: str) -> str:
+        """The same text with `…` for each token, behind the beginning that tells of which kind it is."""
+        for each in self._texts:
+            text = text.replace(each, _SHOWN)
+        text = _FORMS.sub(_beginning, text)
+        return _WORD.sub(self._unless_known, text)
+
+    def _unless_known(self, found: re.Match[str]) -> str:
+        return _SHOWN if self._known(found[0]) else found[0]
+
+
+def _beginning(found: re.Match[str]) -> str:
+    kind = found["ticket"] or found["issuer"] or (found["people"] or "").lower()
+    return f"{kind}{_SHOWN}"

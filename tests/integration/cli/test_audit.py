@@ -180,6 +180,23 @@ def test_end_that_is_made_anew_does_not_fit_the_head(configuration: Configuratio
         assert [each for each in lines(configuration) if "its seal is wrong" in each.get("why", "")]
 
 
+def test_audit_that_is_deleted_whole_is_told_by_the_start_by_verify_and_by_the_doctor(
+    configuration: Configuration,
+) -> None:
+    with serving(configuration):
+        push(configuration)
+    with opened(configuration) as database:
+        database.execute("DELETE FROM audit")
+    (configuration.data / "audit.head").unlink()
+    with serving(configuration):
+        examined = tinkbox(configuration, "audit", "verify")
+        assert examined.status == 1
+        assert "all lines are missing, and there have been some" in examined.err
+        told = " ".join(tinkbox(configuration, "doctor").out.split())
+        assert "audit.head and all lines are missing, and there have been some" in told
+    assert "the audit is not as it was: " in (configuration.data.parent / "stderr").read_text()
+
+
 def test_lines_go_into_a_file_and_to_a_syslog_server(configuration: Configuration, tmp_path: Path) -> None:
     place = tmp_path / "lines" / "audit.jsonl"
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as server:

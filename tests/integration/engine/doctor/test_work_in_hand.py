@@ -24,6 +24,7 @@ from tinkbox.model.images.mirrors import MirrorFault, MirrorTrouble
 from tinkbox.model.reasons import Reason
 from tinkbox.model.services import APPLIANCE, Phase, Standing
 from tinkbox.model.session import TicketRefusal
+from tinkbox.model.telling import Telling
 from tinkbox.model.vitals import Vitals
 from tinkbox.model.workflow import State
 from tinkbox.wire.messages.worker import Hello
@@ -54,7 +55,7 @@ async def told(world: World, workflow: str) -> list[tuple[str, Gravity]]:
 
 
 async def waits(world: World, workflow: str) -> str:
-    return await world.box.work_in_hand.waits(workflow)
+    return (await world.box.work_in_hand.waits(workflow)).text
 
 
 async def test_a_pending_workflow_says_which_machine_it_waits_for_and_where_that_is(world: World) -> None:
@@ -137,8 +138,8 @@ async def test_a_workflow_behind_another_one_names_that_and_does_not_judge_it_by
     await box.session(worker)
     assert await box.offer(worker) is not None
     expected = f"machine-1, which does workflow 'hello_world_workflow' ({first[:8]}, RUNNING, at 'hello world/hello_world') first"
-    assert await waits(world, second) == expected
-    assert await waits(world, first) == ""
+    assert await box.work_in_hand.waits(second) == Telling(text=expected, of=(first,))
+    assert await box.work_in_hand.waits(first) == Telling()
     assert [(each.id, each.before, each.waits) for each in await box.work_in_hand.under_way()] == [
         (first, (), ""),
         (second, (first,), expected),
@@ -160,9 +161,22 @@ async def test_a_workflow_that_goes_on_at_another_machine_waits_for_that(world: 
 async def test_what_the_workflow_before_it_waits_for_is_told_as_well(world: World) -> None:
     box, _ = world.box, await world.box.machine(1)
     await box.machine(2)
-    await box.workflow(RELAY, a=2, b=1)
+    ahead = await box.workflow(RELAY, a=2, b=1)
     second = await box.workflow(RELAY, a=1, b=1)
-    assert (await waits(world, second)).endswith("first; that one waits for machine-2, never seen")
+    told_of = await box.work_in_hand.waits(second)
+    assert told_of.text.endswith("first; that one waits for machine-2, never seen")
+    assert told_of.of == (ahead,)
+
+
+async def test_each_workflow_that_is_named_in_what_one_waits_for_is_told_by_its_id(world: World) -> None:
+    box, _ = world.box, await world.box.machine(1)
+    await box.machine(2)
+    furthest = await box.workflow(device_1=2)
+    between = await box.workflow(RELAY, a=2, b=1)
+    last = await box.workflow(RELAY, a=1, b=2)
+    told_of = await box.work_in_hand.waits(last)
+    assert all(each[:8] in told_of.text for each in (between, furthest))
+    assert told_of.of == (between, furthest)
 
 
 async def test_a_missing_image_is_a_fault_of_the_workflow_before_anything_asks_for_it(world: World) -> None:

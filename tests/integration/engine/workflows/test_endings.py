@@ -15,6 +15,7 @@ from tinkbox.model.documents.hardware import parse_hardware
 from tinkbox.model.errors import Conflict
 from tinkbox.model.machine_state import MachineState
 from tinkbox.model.reasons import Reason
+from tinkbox.model.telling import Telling
 from tinkbox.model.workflow import State
 from tinkbox.store.workflows import WorkflowTable
 from tinkbox.wire.messages.worker import Offer, Order
@@ -320,8 +321,10 @@ async def test_a_workflow_is_not_retried_on_whose_machine_another_one_ran_since(
             await box.workflows.retry(failed.workflow_id, first)
     old = await box.workflows.get(failed.workflow_id)
     assert old.state is State.FAILED
-    assert f"`tinkbox workflow create -t {old.template_name} machine-1`" in await box.workflows.overtaken(old)
-    assert await box.workflows.overtaken(await box.workflows.get(newer)) == ""
+    overtaken = await box.workflows.overtaken(old)
+    assert f"`tinkbox workflow create -t {old.template_name} machine-1`" in overtaken.text
+    assert overtaken.of == (newer,)
+    assert await box.workflows.overtaken(await box.workflows.get(newer)) == Telling()
     if end is State.FAILED:
         assert await box.workflows.retry(newer) == newer
 

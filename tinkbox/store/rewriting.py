@@ -1,7 +1,7 @@
 """The file is written anew at a start, so that nothing is left in it of what was deleted.
 
 SQLite overwrites what it deletes (`secure_delete`), but not what it moved between pages before: of one row in some hundreds
-a copy lies on where nothing is.  Releases before schema 50 overwrote nothing, so their files are written anew once, whatever
+a copy lies on where nothing is.  Releases before schema 51 overwrote nothing, so their files are written anew once, whatever
 that takes; beyond that, files that take no time.
 """
 

@@ -24,6 +24,15 @@ def printed(name: str) -> str:
     return lines
 
 
+def restoring() -> list[str]:
+    """The lines of another section that fill the data folder."""
+    _, _, rest = (ROOT / "docs" / "operating.md").read_text().partition("### Restore on another machine\n")
+    lines, _, _ = rest.partition("```sh\n")[2].partition("```\n")
+    found = [each for each in lines.splitlines() if DATA in each]
+    assert len(found) == 3
+    return found
+
+
 def typed(configuration: Configuration, folder: Path, lines: str) -> None:
     """Type lines in a folder, where nothing is encrypted and no unit runs."""
     programs = folder / "programs"
@@ -63,8 +72,6 @@ def private(path: Path, text: str) -> None:
 def restored(backed_up: Path, folder: Path, lines: str) -> Configuration:
     """An appliance on another host, where lines were typed that restore it."""
     configuration = configure(folder)
-    configuration.data.mkdir()
-    (configuration.data / "tinkbox.sqlite-wal").write_text("of another database")
     for each in ARCHIVES:
         shutil.copy(backed_up / each, folder)
     typed(configuration, folder, lines)
@@ -88,7 +95,7 @@ def test_the_archive_of_the_data_has_no_key(backed_up: Path) -> None:
 
 
 def test_what_is_restored_from_both_is_the_same_appliance(backed_up: Path, tmp_path: Path) -> None:
-    configuration = restored(backed_up, tmp_path, printed("restore"))
+    configuration = restored(backed_up, tmp_path, "\n".join(restoring()))
     with serving(configuration):
         assert b'"db"' in configuration.asked("/v1/secrets")
         assert run("--data", str(configuration.data), "audit", "verify").status == 0
@@ -97,11 +104,18 @@ def test_what_is_restored_from_both_is_the_same_appliance(backed_up: Path, tmp_p
     assert "secrets cannot be read" not in (tmp_path / "stderr").read_text()
 
 
-def test_what_is_restored_without_the_keys_starts_and_tells_what_is_missing(backed_up: Path, tmp_path: Path) -> None:
-    lines = [each for each in printed("restore").splitlines() if "keys" not in each]
+def test_what_is_restored_without_the_keys_starts_with_another_authority_and_tells_what_is_missing(
+    backed_up: Path, tmp_path: Path
+) -> None:
+    lines = [each for each in restoring() if "keys" not in each]
     configuration = restored(backed_up, tmp_path, "\n".join(lines))
+    refused = run("serve", "--config", str(configuration.path))
+    assert (refused.status, "has no authority" in refused.err) == (1, True)
+    data = ("--data", str(configuration.data))
+    forgot = run(*data, "authority", "--forget")
+    assert forgot.status == 0, forgot.err
     with serving(configuration):
-        assert "its seal is wrong" in run("--data", str(configuration.data), "audit", "verify").err
+        assert "its seal is wrong" in run(*data, "audit", "verify").err
     authority = Path("tls") / "authority.pem"
     assert (configuration.data / authority).read_bytes() != (backed_up / "data" / authority).read_bytes()
     assert "secrets cannot be read: their key" in (tmp_path / "stderr").read_text()

@@ -17,7 +17,7 @@ from tinkbox.store import rewriting
 from tinkbox.store.database import Store, Tables
 from tinkbox.store.templates import Template
 
-NOT_OVERWRITING = 49  # the last schema of releases that did not overwrite
+NOT_OVERWRITING = 50  # the last schema of releases that did not overwrite
 SECRET = "deleted-0123456789"
 Usage = namedtuple("Usage", "total used free")
 

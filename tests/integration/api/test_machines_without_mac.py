@@ -86,7 +86,7 @@ async def test_a_workflow_names_one_by_its_agent_id_its_address_or_its_id_and_it
     assert offer.workflow_id == made["id"]
     assert (await box.machines.get("agent")).last_contact is not None
     assert (await pushed.done("GET", "/v1/hardware/agent"))["state"] == "working"
-    await box.machines.sessions.rotate(AGENT, "ann")
+    await box.machines.sessions.revoke([AGENT], "ann")
     assert (await pushed.done("GET", "/v1/status"))["machines"]
 
 

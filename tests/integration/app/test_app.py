@@ -277,4 +277,4 @@ def test_people_have_their_rights_at_both_doors(tmp_path: Path) -> None:
             assert ask(configuration.http_port, "/v2/x/blobs/uploads/", "POST", **headers[name])[0] == pushes
         denied = ask_operator_door(configuration, "/v1/hardware", "POST", **headers["anna"])[1].decode()
         assert "anna (look, attach) lacks the right to operate" in denied
-        assert "`tinkbox token create NAME --right operate`" in denied
+        assert "`tinkbox token create NAME --right look,operate,attach`" in denied

@@ -73,6 +73,10 @@ class Workers:
 def _run(loop: asyncio.AbstractEventLoop, task: "asyncio.Task[None]") -> None:
     with suppress(asyncio.CancelledError):
         loop.run_until_complete(task)
+    # TLS is over when the other side says so as well (RFC 8446 §6.1), and nobody waits for that.
+    for each in list(vars(loop)["_transports"].values()):
+        each.abort()
+    loop.run_until_complete(loop.shutdown_asyncgens())  # they are closed in the next turn
 
 
 def _outcome(*, fails: bool) -> Outcome:

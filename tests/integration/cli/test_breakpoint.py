@@ -275,7 +275,7 @@ def test_whoever_may_only_look_sees_what_is_held_and_decides_nothing(lab: Lab) -
     failed = run("breakpoint", "fail", lab.workflow, environment=environment)
     assert (failed.status, failed.out, failed.err.count("\n")) == (1, "", 1)
     assert "anna (look, attach) lacks the right to operate" in failed.err
-    assert "`tinkbox token create NAME --right operate`" in failed.err
+    assert "`tinkbox token create NAME --right look,operate,attach`" in failed.err
 
 
 def test_what_labels_of_machines_select_is_decided_and_aborted_only_with_a_yes(lab: Lab) -> None:

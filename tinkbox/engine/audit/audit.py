@@ -212,7 +212,7 @@ class Audit:
 
     def _note(self, act: Act) -> None:
         # Before names are shortened: half of a token is not known for one.
-        if self._attempts.note(act.masked(self._mask)):  # before it is cut
+        if self._attempts.note(act.masked(self._mask)):
             self._wakeups.wake(_REFUSED)
 
     def own(

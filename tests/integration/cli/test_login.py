@@ -17,6 +17,7 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from cryptography.x509.oid import NameOID
 
+from tests.authority import as_authority, signed_by
 from tests.integration.cli.person import Person
 from tests.integration.cli.serving import run_here
 from tests.integration.cli.tls_box import TOKEN, TlsBox, tls_box
@@ -230,14 +231,12 @@ class Firm:
         return paths
 
     def _signed(self, name: str, key: rsa.RSAPrivateKey, issuer: str, by: rsa.RSAPrivateKey) -> x509.Certificate:
-        now, is_authority = datetime.now(UTC), name != "box"
+        now = datetime.now(UTC)
         names = x509.SubjectAlternativeName([x509.DNSName("localhost")])
-        return (
-            x509.CertificateBuilder(_name(issuer), _name(name), key.public_key(), x509.random_serial_number(), now - timedelta(1), now + timedelta(90))
-            .add_extension(x509.BasicConstraints(ca=is_authority, path_length=None), critical=True)
-            .add_extension(names, critical=False)
-            .sign(by, hashes.SHA256())
-        )  # fmt: skip
+        serial, begins, ends = x509.random_serial_number(), now - timedelta(1), now + timedelta(90)
+        made = x509.CertificateBuilder(_name(issuer), _name(name), key.public_key(), serial, begins, ends)
+        made = made.add_extension(names, critical=False).add_extension(signed_by(by), critical=False)
+        return (made if name == "box" else as_authority(made, key)).sign(by, hashes.SHA256())
 
 
 def _name(text: str) -> x509.Name:

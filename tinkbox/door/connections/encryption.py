@@ -35,7 +35,6 @@ _SslProtocol: Any = sslproto.SSLProtocol
 HUNG_UP: Final = "HUNG_UP"
 _TROUBLE: Final = {
     "TLSV1_ALERT_UNKNOWN_CA": HandshakeTrouble.AUTHORITY,
-    "TLSV1_ALERT_DECRYPT_ERROR": HandshakeTrouble.AUTHORITY,  # so says OpenSSL of another authority that is called the same
     "SSLV3_ALERT_BAD_CERTIFICATE": HandshakeTrouble.AUTHORITY,  # so says Go, of an expired one as well
     "SSLV3_ALERT_CERTIFICATE_UNKNOWN": HandshakeTrouble.AUTHORITY,
     "SSLV3_ALERT_CERTIFICATE_EXPIRED": HandshakeTrouble.EXPIRED,

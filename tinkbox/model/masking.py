@@ -63,6 +63,8 @@ def _forms(value: bytes) -> Iterator[bytes]:
         for ascii_only in (True, False):
             yield _encoded(json.dumps(text, ensure_ascii=ascii_only)[1:-1])
         yield _encoded(shlex.quote(text).strip("'"))
+        yield _encoded(text.replace("'", "'\\''"))  # `set -x` of bash
+        yield _encoded(text.replace("$", "$$"))  # Compose
 
 
 def _lower_hex(quoted: str) -> bytes:

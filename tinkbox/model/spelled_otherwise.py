@@ -11,9 +11,9 @@ from typing import Final
 
 _BREAKS: Final = b"\r\n\t "
 _BROKEN: Final = re.compile(rb"[\r\n\t ]+")
-# RFC 8259, section 7, what PHP and Python write beside it, and a byte as Python and C write it.
+# RFC 8259, section 7, what PHP and Python write beside it, a byte as Python and C write it, and what bash escapes (`printf %q`, `declare -p`).
 _ESCAPE: Final = re.compile(
-    rb"\\(?:u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|([\"'\\/bfnrt]))"
+    rb"\\(?:u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|([\"'\\/bfnrt !$&()*,;<>?\[\]^`{|}#~]))"
 )
 # The beginning of one, at the end of a piece.
 _CUT: Final = re.compile(

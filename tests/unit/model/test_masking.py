@@ -3,7 +3,11 @@
 import base64
 import binascii
 import json
+import os
+import re
 import shlex
+import shutil
+import subprocess
 import textwrap
 import time
 import urllib.parse
@@ -28,6 +32,7 @@ MASKS = Masks.of([VALUE, PEM])
         json.dumps(VALUE.decode()).encode(),
         json.dumps(VALUE.decode(), ensure_ascii=False).encode(),
         shlex.quote(VALUE.decode()).encode(),
+        VALUE.replace(b"'", b"'\\''"),
         VALUE.hex().encode(),
         PEM,
         PEM.replace(b"\n", b"\r\n"),
@@ -41,6 +46,20 @@ def test_every_usual_spelling_is_masked_in_place(spelling: bytes) -> None:
     assert masked.startswith(b"before ")
     assert masked.endswith(b" after")
     assert set(masked[7:-6]) <= set(b"*'\"=\r\n")
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="this host lacks bash")
+@pytest.mark.parametrize(
+    "command", ['printf "%q" "$S"', "declare -p S", "export -p | grep S=", 'set -x; : "$S"', "echo ${S@Q}"]
+)
+@pytest.mark.parametrize(
+    "value", ["it's a-pass word", "Winter$2026!", 'S3cr*t &Val~ue/"q"', 'pa$$w`or!d"x\\y', "#~ {a,b} [c] (d|e);<f>?^"]
+)
+def test_what_bash_quotes_is_masked(command: str, value: str) -> None:
+    bash = ["bash", "-c", command]
+    ran = subprocess.run(bash, env={"S": value, "PATH": os.environ["PATH"]}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=True)  # fmt: skip
+    shown = Masks.of([value.encode()]).piece(b"", ran.stdout, known=True).decode()
+    assert not re.search(r"[a-zA-Z0-9]{3}", re.sub(r"declare -x|declare|-x S|S=", "", shown)), shown
 
 
 @pytest.mark.parametrize("before", range(6))

@@ -23,9 +23,12 @@ from tinkbox.model.audit import (
     missing_lines,
     put_in_before,
 )
+from tinkbox.model.errors import Unavailable
 from tinkbox.model.tokens import TAKEN_OVER
 
 NOTHING_KNOWN: Final = Head()
+# Far above what an appliance could ever write, and below what SQLite has room for.
+_LAST: Final = 2**62
 
 
 class AuditTable:
@@ -43,6 +46,11 @@ class AuditTable:
         head = self.head()
         if self.missing(head, known):
             head = Head(max(head.number, known.number), known.digest)
+        if head.number >= _LAST:
+            raise Unavailable(
+                f"line {head.number} of the audit was put in by another program, and no line can follow it: put the database of a "
+                "backup in its place"
+            )
         first = head.number + 1
         for each in in_lines(act) if act.kind is not Kind.CUT else [act]:
             line = line_of(each, head.number + 1, at, head.digest)
@@ -236,6 +244,10 @@ class AuditTable:
         """The number of the first line that a place was to have, 0: not known."""
         rows = self._sql.execute("SELECT first FROM audit_delivery WHERE place = ?", (place,)).fetchall()
         return int(rows[0]["first"]) if rows else 0
+
+    def deliver_what_follows(self) -> None:
+        """Have no place count as having more than there is: lines that follow may have numbers of lines that another program deleted."""
+        self._sql.execute("UPDATE audit_delivery SET number = ?1 WHERE number > ?1", (self.head().number,))
 
     def deliver(self, place: str, number: int) -> None:
         """Remember that a place has all lines up to this one; one that is new begins behind it."""

@@ -131,6 +131,8 @@ async def test_a_token_is_rotated_without_a_gap(door: Door) -> None:
     door.box.clock.forward(60)
     assert (await status(former), await status(made["token"])) == (401, 200)
     at_once = await door.done("POST", "/v1/tokens/cron/rotate", {"overlap": "0"})
+    told = [each["why"] for each in await door.done("GET", "/v1/audit?what=rotate")]
+    assert [each.partition("; the former text counts for ")[2] for each in told] == ["0s", "1m"]
     assert (await status(made["token"]), await status(at_once["token"])) == (401, 200)
     assert (await door.ask("POST", "/v1/tokens/nobody/rotate"))[0] == 404
     assert (await door.ask("POST", "/v1/tokens/cron/rotate", {"overlap": "30d"}))[0] == 422

@@ -135,6 +135,11 @@ def test_file_that_begins_later_is_told_with_what_examines_it(tmp_path: Path) ->
     assert "lines 1 to 1 are missing" in failed.err
     assert f"`tinkbox audit verify --after 1 {copy}` examines all that it has" in failed.err
     assert run_here("audit", "verify", "--after", "1", str(copy)).status == 0
+    beyond = run_here("audit", "verify", "--after", "5000", str(copy))
+    assert (beyond.status, "has no line behind line 5000" in beyond.err) == (1, True)
+    copy.write_text("")
+    emptied = run_here("audit", "verify", str(copy))
+    assert (emptied.status, "has no line: a copy has at least one" in emptied.err) == (1, True)
 
 
 def run_as_root(*words: str) -> Ended:

@@ -267,7 +267,7 @@ def _sentences(verdict: Document) -> Iterator[str]:
 
 
 def _examined(path: Path, after: int) -> Document:
-    from dataclasses import asdict
+    from dataclasses import asdict, replace
 
     from tinkbox.model.audit import Chain
     from tinkbox.model.audit_copies import CopiedLines
@@ -284,4 +284,8 @@ def _examined(path: Path, after: int) -> Document:
                     chain.add(line)
     except OSError as error:
         raise Unavailable(f"cannot read {path}: {error.strerror}") from None
-    return {**asdict(chain.verdict()), "again": copied.again}
+    verdict = chain.verdict()
+    if not verdict.lines and not verdict.problem:
+        behind = f" behind line {after}" if after else ""
+        verdict = replace(verdict, problem=f"{path} has no line{behind}: a copy has at least one")
+    return {**asdict(verdict), "again": copied.again}

@@ -7,7 +7,7 @@ from typing import Final
 
 from tinkbox.cli.flags import carry_out, filled
 from tinkbox.cli.output.printable import clean
-from tinkbox.cli.terminal.questions import Questions
+from tinkbox.cli.terminal.questions import Questions, ask_unseen
 from tinkbox.model.errors import Forbidden, Invalid
 from tinkbox.settings.boxes import KeptBox, box_url, read_boxes, write_boxes
 
@@ -161,10 +161,8 @@ def _token_by_issuer(url: str, authority: str) -> str:
 def _token(url: str, kept: str) -> str:
     """What is typed, or comes on standard input; the one that is kept where nothing does."""
     if sys.stdin is not None and sys.stdin.isatty():
-        from getpass import getpass
-
         empty = " (empty: the one that is kept)" if kept else ""
-        given = getpass(f"Token for {url}{empty}: ")
+        given = ask_unseen(f"Token for {url}{empty}: ")
     else:
         given = sys.stdin.readline(_MOST_OF_TOKEN) if sys.stdin is not None else ""
     token = given.strip() or kept

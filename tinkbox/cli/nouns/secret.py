@@ -82,12 +82,12 @@ def set_value(chosen: argparse.Namespace) -> None:
 
 def _typed(name: str) -> bytes:
     """What is typed twice and not shown; raises Invalid where the two differ, and for a line that the terminal may have cut off."""
-    from getpass import getpass
+    from tinkbox.cli.terminal.questions import ask_unseen
 
-    value = getpass(f"Value of {name}: ")
+    value = ask_unseen(f"Value of {name}: ")
     if len(os.fsencode(value)) >= _LONGEST_LINE:
         raise Invalid(f"a terminal hands on {_LONGEST_LINE} bytes of a line at most: name a file with --file")
-    if getpass("The same again: ") != value:
+    if ask_unseen("The same again: ") != value:
         raise Invalid("the two are not the same, and nothing was set: type it again")
     return os.fsencode(value)
 

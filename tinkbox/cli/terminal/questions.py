@@ -68,6 +68,20 @@ def confirm(chosen: argparse.Namespace, what: str, *, line: str = "") -> None:
         raise Invalid("you did not say yes, so nothing was done")
 
 
+def ask_unseen(prompt: str) -> str:
+    """What is typed and not shown.  Raises Unavailable where nothing is (Ctrl-D), Invalid for what is no text of the terminal's encoding."""
+    from getpass import getpass
+
+    try:
+        return getpass(prompt)
+    except EOFError:
+        raise Unavailable("nothing was typed, so nothing was changed: type the same line again") from None
+    except UnicodeDecodeError as error:
+        raise Invalid(
+            f"what was typed is no text in {error.encoding}, which this terminal is said to have (`locale`): put it into a file, and name that"
+        ) from None
+
+
 def _agreement(text: str) -> bool:
     if text.lower() not in ("y", "yes", "n", "no"):
         raise Invalid("type yes or no")

@@ -100,6 +100,7 @@ class Audit:
     async def load(self) -> list[str]:
         """Examine the head against the lines; returns what is wrong, which is a line of its own from then on.  Raises Unavailable."""
         mended = await self._store.write(lambda tables: tables.audit.mend_triggers())
+        await self._store.write(lambda tables: tables.audit.deliver_what_follows())
         told = list[str]()
         for why, is_news in (
             (await self._wrong_head(self._head) if self._head is not None else "", True),

@@ -263,6 +263,32 @@ async def test_line_that_is_put_in_before_the_first_one_is_told_and_not_deleted(
     assert any(wrong in each for each in await audit_in(box, tmp_path).load()), "the start looks for it as well"
 
 
+async def test_what_tells_of_deleted_lines_is_sent_to_places_that_had_more(box: Appliance, tmp_path: Path) -> None:
+    audit = audit_in(box, tmp_path)
+    await audit.load()
+    for _ in range(9):
+        await audit.begin(ACT)
+    await audit.deliver("audit.jsonl", 9)
+    await audit.save()
+    deleted(tmp_path / "tinkbox.sqlite", "number > 0")
+    (tmp_path / HEAD).unlink()
+    later = audit_in(box, tmp_path)
+    assert await later.load()
+    sent = await later.delivered("audit.jsonl")
+    assert sent == 0
+    assert "audit examined" in {str(each.document()["what"]) for each in await later.after(sent, 10)}
+
+
+async def test_line_that_none_can_follow_is_told_with_the_way_out(box: Appliance, tmp_path: Path) -> None:
+    audit = audit_in(box, tmp_path)
+    await audit.load()
+    put_in(tmp_path / "tinkbox.sqlite", 2**63 - 1)
+    with pytest.raises(Unavailable, match=r"line 9223372036854775807 .* put the database of a backup in its place"):
+        await audit.begin(ACT)
+    with pytest.raises(Unavailable, match="no line can follow it"):
+        await audit_in(box, tmp_path).load()
+
+
 async def test_line_in_the_place_of_one_that_was_deleted_for_its_age_is_not_deleted_for_that(
     box: Appliance, tmp_path: Path
 ) -> None:

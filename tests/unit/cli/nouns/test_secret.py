@@ -6,7 +6,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.unit.cli.conftest import FakeAppliance, Printed
+from tinkbox.cli.terminal.questions import ask_unseen
+from tinkbox.model.errors import Refusal
 
 Tinkbox = Callable[..., Printed]
 LINE = {
@@ -63,3 +67,18 @@ def test_secrets_are_listed_with_who_asks_for_them(tinkbox: Tinkbox, appliance: 
 def test_one_is_deleted_by_its_name(tinkbox: Tinkbox, appliance: FakeAppliance) -> None:
     appliance.answers["DELETE /v1/secrets/db-password"] = {"name": "db-password"}
     assert tinkbox("secret", "delete", "db-password").out == "Deleted secret:  db-password\n"
+
+
+@pytest.mark.parametrize(
+    ("raised", "said"),
+    [(EOFError(), "nothing was typed"), (UnicodeDecodeError("utf-8", b"\xf6", 0, 1, "no start"), "no text in utf-8")],
+)
+def test_what_cannot_be_read_at_the_prompt_is_told(
+    raised: Exception, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(_: str) -> str:
+        raise raised
+
+    monkeypatch.setattr("getpass.getpass", broken)
+    with pytest.raises(Refusal, match=said):
+        ask_unseen("Value: ")

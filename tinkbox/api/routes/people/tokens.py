@@ -16,6 +16,7 @@ from tinkbox.api.requests import key_of, read_object, read_options, says_yes, ta
 from tinkbox.engine.machines.machines import Machines
 from tinkbox.engine.people.tokens import Tokens
 from tinkbox.model.access import OPERATOR, Means, Right
+from tinkbox.model.duration import show_duration
 from tinkbox.model.given_credential import GivenCredential
 from tinkbox.model.labels import parse_selector
 from tinkbox.model.tokens import Token, parse_expiry, parse_overlap, parse_rights, refuse_useless
@@ -101,14 +102,16 @@ def routes(tokens: Tokens, machines: Machines) -> list[web.RouteDef]:
     async def rotate(request: web.Request) -> Json[MadeToken]:
         """Give a token another text; the former one counts for another hour, or as long as `overlap` says."""
         document, name = await read_options(request), key_of(request)
+        overlap = parse_overlap(text(document, "overlap", ""))
         shown, made = await tokens.rotate(
             name,
             until=parse_expiry(text(document, "expires", ""), tokens.now()),
-            overlap=parse_overlap(text(document, "overlap", "")),
+            overlap=overlap,
             by=caller(request),
         )
         log_change(request, "token rotated", made.name)
-        explain(request, made.describe())
+        former = show_duration(overlap.total_seconds())
+        explain(request, f"{made.describe()}; the former text counts for {former}")
         changed(request, "token", made.id, "", _said(made))
         return answered({**token_document(made, expired=False), "token": shown}, status=201)
 

@@ -137,12 +137,16 @@ def parse_expiry(text: str, now: datetime) -> datetime | None:
     return now + timedelta(seconds=seconds)
 
 
-def parse_overlap(text: str) -> timedelta:
-    """How long the former text of a token counts beside its new one, empty: OVERLAP.  Raises Invalid as `parse_expiry`."""
+def parse_overlap(text: str, lasts: timedelta | None) -> timedelta:
+    """How long the former text of a token counts beside its new one, empty: OVERLAP; no longer than that one `lasts`, None: without an end.
+
+    Raises Invalid as `parse_expiry`.
+    """
     seconds = 0 if text.strip() == "0" else _seconds(text) if text else OVERLAP.total_seconds()
     if seconds > MAX_OVERLAP.total_seconds():
         raise Invalid(f"{quoted(text)} is too long: the former text counts {MAX_OVERLAP.days}d at most")
-    return timedelta(seconds=seconds)
+    overlap = timedelta(seconds=seconds)
+    return overlap if lasts is None else min(overlap, lasts)
 
 
 def _seconds(text: str) -> int:

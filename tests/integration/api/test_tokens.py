@@ -130,11 +130,18 @@ async def test_a_token_is_rotated_without_a_gap(door: Door) -> None:
     assert (await status(former), await status(made["token"])) == (200, 200)
     door.box.clock.forward(60)
     assert (await status(former), await status(made["token"])) == (401, 200)
+    brief = await door.done("POST", "/v1/tokens/cron/rotate", {"expires": "10m", "overlap": "1h"})
+    assert {each["expires_at"] for each in await door.done("GET", "/v1/tokens") if not each["expired"]} == {
+        brief["expires_at"]
+    }
+    made = brief
     at_once = await door.done("POST", "/v1/tokens/cron/rotate", {"overlap": "0"})
     told = [each["why"] for each in await door.done("GET", "/v1/audit?what=rotate")]
-    assert [each.partition("; the former text counts for ")[2] for each in told] == ["0s", "1m"]
+    assert [each.partition("; the former text counts for ")[2] for each in told] == ["0s", "10m", "1m"]
     assert (await status(made["token"]), await status(at_once["token"])) == (401, 200)
     assert (await door.ask("POST", "/v1/tokens/nobody/rotate"))[0] == 404
+    status_of_own, refused = await door.ask("POST", "/v1/tokens/operator/rotate")
+    assert (status_of_own, "`tinkbox token revoke operator` puts another one" in refused["detail"]) == (404, True)
     assert (await door.ask("POST", "/v1/tokens/cron/rotate", {"overlap": "30d"}))[0] == 422
 
 

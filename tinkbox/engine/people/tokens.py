@@ -324,6 +324,10 @@ class Tokens:
 
     def unknown(self, name: str) -> NotFound:
         """The refusal of a name that no token has."""
+        if name == OPERATOR:
+            return NotFound(
+                f"{name} is the box's own token: `tinkbox token revoke {name}` puts another one in its place"
+            )
         return NotFound(f"no token {quoted(name)} here: `tinkbox token list` shows them")
 
     def _refuse_too_many(self, number: int) -> None:

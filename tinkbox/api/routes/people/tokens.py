@@ -102,13 +102,10 @@ def routes(tokens: Tokens, machines: Machines) -> list[web.RouteDef]:
     async def rotate(request: web.Request) -> Json[MadeToken]:
         """Give a token another text; the former one counts for another hour, or as long as `overlap` says."""
         document, name = await read_options(request), key_of(request)
-        overlap = parse_overlap(text(document, "overlap", ""))
-        shown, made = await tokens.rotate(
-            name,
-            until=parse_expiry(text(document, "expires", ""), tokens.now()),
-            overlap=overlap,
-            by=caller(request),
-        )
+        now = tokens.now()
+        until = parse_expiry(text(document, "expires", ""), now)
+        overlap = parse_overlap(text(document, "overlap", ""), until - now if until is not None else None)
+        shown, made = await tokens.rotate(name, until=until, overlap=overlap, by=caller(request))
         log_change(request, "token rotated", made.name)
         former = show_duration(overlap.total_seconds())
         explain(request, f"{made.describe()}; the former text counts for {former}")

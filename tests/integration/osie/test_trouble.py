@@ -111,6 +111,17 @@ async def test_a_worker_that_ends_is_told_with_its_error(osie: Path) -> None:
     assert words.endswith("; it said: tinkbox: error: the credential has no token")
 
 
+@pytest.mark.parametrize(
+    ("log", "told"),
+    [("a\nb\n", "b"), ("an error\nb\n", "an error"), ("0\n", "0"), ("", "(nothing)"), (None, "(nothing)")],
+)
+def test_the_last_words_of_a_log(osie: Path, log: str | None, told: str) -> None:
+    if log is not None:
+        (osie / "log").write_text(log)
+    words = ["chroot", str(osie), "/bin/sh", "-c", ". /osie/words; last_words /log"]
+    assert subprocess.run(words, check=True, capture_output=True, text=True).stdout == f"{told}\n"
+
+
 SECURED = '{"server": "https://10.0.0.1", "registry": "10.0.0.1", "worker": "h", "token": "t", "authority": "PEM\\n"}\n'
 # It is asked to complain, or to work; what it is told it keeps.
 TRUSTING = """#!/bin/sh

@@ -183,7 +183,7 @@ class Keeper:
         alone = await self._runtime.ended_alone(self._container.id)
         if alone:
             self._carry()
-            await self._carrier.end_if_it_ends()
+            await self._carrier.end_soon()
         tail = self._carrier.tail
         self._carrier.drop()
         note, delay = restarts.ended(self._note, look, service, tail, alone=alone)
@@ -213,7 +213,7 @@ class Keeper:
         if self._container.started:
             await self._runtime.stop(self._container.id, self._pace.grace)
             self._carry()
-            await self._carrier.end_if_it_ends()
+            await self._carrier.end_soon()
         return await self._runtime.look(self._container.id)
 
     async def _remove(self) -> None:

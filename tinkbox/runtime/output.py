@@ -6,10 +6,12 @@ restarted: the container's log is read from its beginning and what is known alre
 
 import asyncio
 import logging
+import math
 from collections.abc import AsyncIterator, Callable
 from typing import Protocol
 
 from tinkbox.model.errors import Conflict, Refusal, Unavailable
+from tinkbox.model.reasons import Reason
 from tinkbox.runtime import ContainerFailed, EngineAway
 from tinkbox.runtime.retrying import patiently
 from tinkbox.wire.messages.worker import MAX_OUTPUT_CHUNK, MAX_TAIL_LINES
@@ -66,22 +68,32 @@ class OutputPump:
         """What is carried from now on is printed by another process in the same container."""
         self._tail.clear()
 
-    async def carry(self, output: Callable[[], AsyncIterator[bytes]]) -> None:
+    async def carry(self, output: Callable[[], AsyncIterator[bytes]], patience: float = math.inf) -> None:
         """Carry the container's output until it ends, however often the engine or the appliance is away.
 
-        Carried again after it was interrupted, it goes on where it was.
+        An engine that stays away for more than `patience` seconds ends it as well.  Carried again, after it was
+        interrupted or ended, it goes on where it was.
         """
         ended, more, room = asyncio.Event(), asyncio.Event(), asyncio.Event()
         async with asyncio.TaskGroup() as group:
-            group.create_task(self._reading(output, ended, more, room))
+            group.create_task(self._reading(output, patience, ended, more, room))
             group.create_task(self._sending(ended, more, room))
 
     async def _reading(
-        self, output: Callable[[], AsyncIterator[bytes]], ended: asyncio.Event, more: asyncio.Event, room: asyncio.Event
+        self,
+        output: Callable[[], AsyncIterator[bytes]],
+        patience: float,
+        ended: asyncio.Event,
+        more: asyncio.Event,
+        room: asyncio.Event,
     ) -> None:
+        now, away_since = asyncio.get_running_loop().time, math.inf
+
         async def read_through() -> None:
+            nonlocal away_since
             position = 0
             async for chunk in output():
+                away_since = math.inf
                 fresh = chunk[max(0, self._read - position) :]
                 position += len(chunk)
                 if not fresh:
@@ -93,8 +105,18 @@ class OutputPump:
                     room.clear()
                     await room.wait()
 
+        async def read_while_it_answers() -> None:
+            nonlocal away_since
+            try:
+                await read_through()
+            except EngineAway as error:
+                away_since = min(away_since, now())
+                if now() - away_since >= patience:
+                    raise ContainerFailed(Reason.ENGINE_GONE, str(error)) from None
+                raise
+
         try:
-            await patiently(read_through, EngineAway)
+            await patiently(read_while_it_answers, EngineAway)
         except ContainerFailed as error:
             _log.warning("the output ends early: %s", error, extra={"action": "output.lost"})
         ended.set()

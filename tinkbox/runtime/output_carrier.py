@@ -1,12 +1,16 @@
 """The output of containers, carried beside everything else."""
 
 import asyncio
+import math
+from contextlib import suppress
 
 from tinkbox.runtime import Container, Containers
 from tinkbox.runtime.output import OutputPump
 
 LOST_SECONDS = 5.0
-MOST_READ_AGAIN = 1024 * 1024  # bytes; of a container that printed more the end is waited for
+# Seconds that an engine may stay away while the rest of what is over is read; one that restarts is back by then.
+REST_SECONDS = 30.0
+MOST_READ_AGAIN = 1024 * 1024  # bytes; of a container that printed more the end of what follows it is waited for
 # What a process printed before it ended is in the engine's log soon, but nothing tells when all of it is.
 QUIET_SECONDS = 0.1
 SETTLED_SECONDS = 1.0
@@ -44,15 +48,24 @@ class Carrier:
         self._pump.next_run()
 
     async def end(self) -> None:
-        """Wait for the end of what ended: all of its output is carried then."""
-        if self._carrying is not None and not self._carrying.done() and self._pump.read <= MOST_READ_AGAIN:
-            # Whoever follows hears of the end up to 20 ms after it: what is missing is there to be read.
+        """Wait for all the output of a container that ended; an engine that stays away meanwhile keeps what is not read yet."""
+        if self._carrying is None:
+            return
+        if self._pump.read <= MOST_READ_AGAIN:
+            # The follow hears of the end up to 20 ms after it: what is missing is there to be read.
             self._carrying.cancel()
-            await asyncio.wait({self._carrying})
-            self._carry(follow=False)
-        if self._carrying is not None:
-            await self._carrying
-            self._carrying = None
+        await asyncio.wait({self._carrying})
+        # A follow that ends has not told all: Docker 20.10 leaves out what it wrote last, above all a line without an end.
+        self._carry(follow=False)
+        await self._carrying
+        self._carrying = None
+
+    async def end_soon(self) -> None:
+        """The same for LOST_SECONDS at most; what did not arrive by then does when the container is carried again."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(LOST_SECONDS):
+                await self.end()
+        self.drop()
 
     async def end_if_it_ends(self) -> None:
         """Of a container that is gone: what is on its way still arrives, but nothing ends the output for sure."""
@@ -69,7 +82,9 @@ class Carrier:
 
     def _carry(self, *, follow: bool) -> None:
         output, container = self._runtime.output, self._container
-        self._carrying = self._group.create_task(self._pump.carry(lambda: output(container, follow=follow)))
+        patience = math.inf if follow else REST_SECONDS
+        carrying = self._pump.carry(lambda: output(container, follow=follow), patience)
+        self._carrying = self._group.create_task(carrying)
 
     def drop(self) -> None:
         """Carry no more of it."""

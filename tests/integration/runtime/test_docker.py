@@ -15,23 +15,28 @@ from aiohttp.test_utils import TestServer
 from tests.integration.cli.serving import own_ports
 from tests.integration.docker_engine import HEARD, DockerEngine
 from tests.integration.registry.serving import layer, serving
-from tests.unit.worker.fakes import FakeRuntime
+from tests.unit.worker.fakes import FakeDoor, FakeRuntime
 from tests.unit.worker.programs import Program
 from tinkbox.runtime import Container, ContainerFailed, ContainerSpec, Ended, EngineAway, Runtime
 from tinkbox.runtime.docker import DockerRuntime
+from tinkbox.runtime.output import OutputPump
+from tinkbox.runtime.output_carrier import Carrier
 
 BUSYBOX = Path("/bin/busybox")
 IMAGE = "tools/busybox:v1"
 PROGRAMS = {
     IMAGE: Program(),
     f"{IMAGE} /bin/three": Program(output=b"one\ntwo\n", exit_code=3),
+    f"{IMAGE} /bin/unfinished": Program(output=b"one\ntwo\nlast words"),
     f"{IMAGE} /bin/forever": Program(output=b"begun\n", lasts=True),
     f"{IMAGE} /bin/nothing": Program(error='exec: "/bin/nothing": no such file or directory'),
 }
+SHORT = 16  # at once
 LABELS = {"tinkbox.attempt": "a1", "tinkbox.role": "action"}
 SCRIPTS = {
     "bin/busybox": BUSYBOX.read_bytes(),
     "bin/three": f"#!/bin/busybox sh\necho one\necho two\n{HEARD}\nexit 3\n".encode(),
+    "bin/unfinished": f"#!/bin/busybox sh\necho one\n{HEARD}\necho two\nprintf 'last words'\n".encode(),
     "bin/forever": b"#!/bin/busybox sh\necho begun\nexec /bin/busybox tail -f /dev/null\n",
 }
 
@@ -117,6 +122,23 @@ async def test_output_is_followed_until_the_end(runtime: Runtime) -> None:
     assert following.result() == b"begun\n"
     ended = await runtime.wait(container.id)
     assert ended.exit_code == 137
+
+
+async def test_the_last_line_is_carried_once_also_without_an_end(runtime: Runtime) -> None:
+    """Of so many at once Docker 20.10 leaves the last line of most out of what it tells those who follow."""
+    door, names = FakeDoor(), [f"a{number}" for number in range(SHORT)]
+
+    async def run(name: str, carrier: Carrier) -> None:
+        container = await runtime.create(spec("/bin/unfinished"))
+        await runtime.start(container.id)
+        carrier.begin(container)
+        await runtime.wait(container.id)
+        await carrier.end()
+
+    async with asyncio.timeout(120), asyncio.TaskGroup() as group:
+        for name in names:
+            group.create_task(run(name, Carrier(runtime, OutputPump(door, name), group)))
+    assert door.printed == dict.fromkeys(names, b"one\ntwo\nlast words")
 
 
 async def test_what_is_gone_may_be_stopped_and_removed_but_not_waited_for(runtime: Runtime) -> None:

@@ -47,6 +47,26 @@ def test_output_arrives_once_and_in_order_whatever_breaks(
     assert door.printed.get("a1", b"") == b"".join(first) + b"".join(second)
 
 
+@given(PIECES, st.integers(0, 400), st.lists(st.integers(0, 20), max_size=3), st.integers(-1, 12), st.booleans())
+def test_the_rest_that_a_follow_left_out_arrives_once_whatever_breaks(
+    pieces: list[bytes], told: int, breaks: list[int], lost: int, after: bool
+) -> None:
+    whole = b"".join(pieces)
+    door = FakeDoor(faults=Faults(Unavailable("lost"), lost, after))
+
+    async def story() -> None:
+        pump = OutputPump(door, "a1")
+        pump.next_container()
+        await pump.carry(container([whole[:told]]))
+        await pump.carry(container(pieces, breaks))
+        await pump.carry(container(pieces, breaks))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("tinkbox.runtime.retrying.FIRST_WAIT", 0.0)
+        asyncio.run(story())
+    assert door.printed.get("a1", b"") == whole
+
+
 @given(PIECES, st.integers(0, 400))
 def test_another_process_goes_on_where_the_first_was_killed(pieces: list[bytes], known: int) -> None:
     whole = b"".join(pieces)

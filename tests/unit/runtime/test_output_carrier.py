@@ -6,7 +6,7 @@ import pytest
 
 from tests.unit.worker.fakes import FakeDoor, FakeRuntime
 from tests.unit.worker.programs import Program
-from tinkbox.runtime import Container, ContainerSpec
+from tinkbox.runtime import Container, ContainerSpec, EngineAway
 from tinkbox.runtime.output import OutputPump
 from tinkbox.runtime.output_carrier import Carrier
 
@@ -33,6 +33,66 @@ async def test_of_a_container_that_ended_everything_is_carried() -> None:
         await carrier.end()
         assert not carrier.carries
         assert (door.printed, carrier.tail) == ({"a1": b"one\ntwo\n"}, ("one", "two"))
+
+
+@pytest.mark.parametrize("limit", [0, 1024])
+@pytest.mark.parametrize("untold", [1, 5, 9, 14])
+async def test_what_a_follow_leaves_out_at_its_end_is_carried_once(
+    limit: int, untold: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tinkbox.runtime.output_carrier.MOST_READ_AGAIN", limit)
+    async with carrying(Program(output=b"one\ntwo\nthree!")) as (carrier, runtime, door, container):
+        runtime.untold = untold
+        carrier.begin(container)
+        for _ in range(100):  # the follow ends of itself
+            await asyncio.sleep(0)
+        await carrier.end()
+        assert (door.printed, carrier.tail) == ({"a1": b"one\ntwo\nthree!"}, ("one", "two", "three!"))
+        runtime.containers[container.id].output += b" four"
+        carrier.begin(container)
+        await carrier.end_soon()
+        assert (door.printed, carrier.tail) == ({"a1": b"one\ntwo\nthree! four"}, ("one", "two", "three! four"))
+
+
+async def test_an_engine_that_stays_away_keeps_the_rest_and_ends_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tinkbox.runtime.output_carrier.REST_SECONDS", 0.0)
+    async with carrying(Program(output=b"one\ntwo")) as (carrier, runtime, door, container):
+        runtime.untold = 3
+        carrier.begin(container)
+        for _ in range(100):
+            await asyncio.sleep(0)
+        runtime.away = True
+        await carrier.end()
+        assert (carrier.carries, door.printed) == (False, {"a1": b"one\n"})
+        runtime.away = False
+        carrier.begin(container)
+        await carrier.end()
+        assert door.printed == {"a1": b"one\ntwo"}
+
+
+async def test_an_engine_that_comes_back_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tinkbox.runtime.retrying.FIRST_WAIT", 0.0)
+    async with carrying(Program(output=b"one\ntwo")) as (carrier, runtime, door, container):
+        runtime.untold = 3
+        carrier.begin(container)
+        for _ in range(100):
+            await asyncio.sleep(0)
+        runtime.faults.error, runtime.faults.at = EngineAway("restarts"), len(runtime.faults.calls)
+        await carrier.end()
+        assert door.printed == {"a1": b"one\ntwo"}
+
+
+async def test_what_does_not_arrive_soon_arrives_when_it_is_carried_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tinkbox.runtime.output_carrier.LOST_SECONDS", 0.01)
+    async with carrying(Program(output=b"one\ntwo")) as (carrier, runtime, door, container):
+        runtime.untold, runtime.away = 3, True
+        carrier.begin(container)
+        await carrier.end_soon()
+        assert (carrier.carries, door.printed) == (False, {})
+        runtime.away = False
+        carrier.begin(container)
+        await carrier.end_soon()
+        assert door.printed == {"a1": b"one\ntwo"}
 
 
 async def test_a_container_that_is_started_again_goes_on_where_its_output_was() -> None:

@@ -16,6 +16,7 @@ _MAX_NAME = 64
 _NEVER = "0001-01-01T00:00:00Z"
 _NANOSECONDS = 1_000_000_000
 _LOG_FILES = 2
+_ENDLESS = "1000P"  # there is no word for it, and no disk has so much
 _PERIOD = 100_000  # microseconds, the kernel's own
 
 
@@ -114,8 +115,13 @@ def _resources(resources: Resources) -> dict[str, Any]:
 
 
 def _log_config(size: int) -> dict[str, Any]:
-    limits = {"max-size": str(size // _LOG_FILES), "max-file": str(_LOG_FILES)} if size else {}
-    return {"Type": "json-file", "Config": limits}
+    """How the engine keeps what is printed; without a size, all of it.
+
+    What is not said an engine takes from its own `log-opts`, and a log that lost its beginning cannot be read on from byte N.
+    """
+    if not size:
+        return {"Type": "json-file", "Config": {"max-size": _ENDLESS}}
+    return {"Type": "json-file", "Config": {"max-size": str(size // _LOG_FILES), "max-file": str(_LOG_FILES)}}
 
 
 def _health_config(health: HealthCheck) -> dict[str, Any]:

@@ -23,7 +23,12 @@ def test_what_is_not_asked_for_is_not_said() -> None:
     config = container_config(SPEC)
     assert not {"Cmd", "Entrypoint", "Healthcheck"} & config.keys()
     host = config["HostConfig"]
-    assert (host["NetworkMode"], host["SecurityOpt"], host["LogConfig"]["Config"]) == ("host", [], {})
+    assert (host["NetworkMode"], host["SecurityOpt"], host["PidMode"]) == ("host", [], "")
+
+
+def test_all_of_a_log_is_kept_whatever_an_engine_does_with_those_of_others() -> None:
+    config = container_config(SPEC)["HostConfig"]["LogConfig"]
+    assert config == {"Type": "json-file", "Config": {"max-size": "1000P"}}, "what is not said is as its `log-opts` say"
 
 
 def test_a_service_is_confined_and_told_its_names_ports_and_health_check() -> None:

@@ -23,7 +23,7 @@ from tinkbox.model.services import (
     RestartPolicy,
     Standing,
 )
-from tinkbox.runtime.exit_codes import signal_of
+from tinkbox.runtime.exit_codes import KILLED, signal_of
 from tinkbox.runtime.hosting import Health, Look
 from tinkbox.wire.messages.hosting import standing_from_document
 from tinkbox.wire.messages.json_fields import number, read_object, text
@@ -174,8 +174,12 @@ def _printed(tail: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _how(look: Look, name: str, tail: tuple[str, ...]) -> str:
+    """How one ended that was not told to."""
     if look.out_of_memory:
         how = "the kernel killed it, or a part of it, because memory ran out"
+    elif look.exit_code == KILLED:
+        # Docker forgets it now and then, its event as well, and the kernel's log is not for an appliance's user to read.
+        how = f"was ended by {name}, and not through its engine: perhaps its memory ran out"
     else:
         how = f"was ended by {name}" if name else f"ended with exit code {look.exit_code}"
     return f"{how} ({tail[-1][:_MAX_LINE]})" if tail else how

@@ -261,6 +261,7 @@ async def test_a_service_on_the_appliance_cannot_take_all_of_it(lab: Lab) -> Non
     )
     async with lab.hosting():
         assert "fork" in " ".join((await lab.until(FAILED)).tail).lower()
+        # Docker forgets why now and then, its event as well: then it is said with a perhaps.
         assert "memory ran out" in (await lab.until(FAILED, run="r2")).message
         await lab.until(READY, run="r3")
         status = (lab.place.folder / "r3" / "workflow" / "status").read_text()

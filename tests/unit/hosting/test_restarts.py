@@ -160,6 +160,11 @@ def test_signals_and_memory_that_ran_out_are_named() -> None:
     note, _ = ended(FRESH, over(137, out_of_memory=True), with_policy(RestartPolicy.NO))
     assert (note.standing.signal, note.standing.reason) == ("SIGKILL", "ServiceFailed")
     assert "memory ran out" in note.standing.message
+    note, _ = ended(FRESH, over(137), with_policy(RestartPolicy.NO))
+    assert (
+        note.standing.message
+        == "was ended by SIGKILL, and not through its engine: perhaps its memory ran out (last line)"
+    )
     note, _ = restarts.ended(FRESH, over(255), with_policy(RestartPolicy.NO), (), alone=True)
     assert (note.standing.signal, note.standing.message) == ("", "ended with exit code 255")
 

@@ -110,7 +110,8 @@ class Keeper:
     async def run(self) -> None:
         """Until it was ended, and nothing is left of it."""
         async with asyncio.TaskGroup() as group:
-            self._carrier = Carrier(self._runtime, OutputPump(self._premises.host_link, self._run), group)
+            pump = OutputPump(self._premises.host_link, self._run)
+            self._carrier = Carrier(self._runtime, pump, group, whole=False)
             if self._wanted is not None:
                 place, networks = self._premises.place, self._premises.networks
                 own = ServiceContainer(self._runtime, place, networks, self._wanted, self._folder)

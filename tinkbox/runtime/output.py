@@ -8,6 +8,7 @@ import asyncio
 import logging
 import math
 from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
 from typing import Protocol
 
 from tinkbox.model.errors import Conflict, Refusal, Unavailable
@@ -18,6 +19,7 @@ from tinkbox.wire.messages.worker import MAX_OUTPUT_CHUNK, MAX_TAIL_LINES
 
 MAX_WAITING = 4 * MAX_OUTPUT_CHUNK
 TAIL_BYTES = 16 * 1024
+_ANSWER_SECONDS = 2.0
 _log = logging.getLogger(__name__)
 
 
@@ -68,20 +70,27 @@ class OutputPump:
         """What is carried from now on is printed by another process in the same container."""
         self._tail.clear()
 
-    async def carry(self, output: Callable[[], AsyncIterator[bytes]], patience: float = math.inf) -> None:
+    async def carry(
+        self,
+        output: Callable[[], AsyncIterator[bytes]],
+        patience: float = math.inf,
+        so_far: Callable[[], AsyncIterator[bytes]] | None = None,
+    ) -> None:
         """Carry the container's output until it ends, however often the engine or the appliance is away.
 
         An engine that stays away for more than `patience` seconds ends it as well.  Carried again, after it was
-        interrupted or ended, it goes on where it was.
+        interrupted or ended, it goes on where it was.  Of a log of which an engine drops the beginning, `so_far` is all
+        that there is now: where that is less than was known, it goes on behind it.
         """
         ended, more, room = asyncio.Event(), asyncio.Event(), asyncio.Event()
         async with asyncio.TaskGroup() as group:
-            group.create_task(self._reading(output, patience, ended, more, room))
+            group.create_task(self._reading(output, so_far, patience, ended, more, room))
             group.create_task(self._sending(ended, more, room))
 
     async def _reading(
         self,
         output: Callable[[], AsyncIterator[bytes]],
+        so_far: Callable[[], AsyncIterator[bytes]] | None,
         patience: float,
         ended: asyncio.Event,
         more: asyncio.Event,
@@ -91,7 +100,7 @@ class OutputPump:
 
         async def read_through() -> None:
             nonlocal away_since
-            position = 0
+            position = 0 if so_far is None else await self._dropped(so_far)
             async for chunk in output():
                 away_since = math.inf
                 fresh = chunk[max(0, self._read - position) :]
@@ -121,6 +130,26 @@ class OutputPump:
             _log.warning("the output ends early: %s", error, extra={"action": "output.lost"})
         ended.set()
         more.set()
+
+    async def _dropped(self, so_far: Callable[[], AsyncIterator[bytes]]) -> int:
+        """How many bytes at its beginning the log has lost, as if nothing had been printed while it was not read.
+
+        Docker 20.10 also repeats lines to those who follow where it cuts a log: no count tells more of such a one.
+        """
+        known = max(self._read, await self._first_wanted() - self._base)
+        length = 0
+        if known:
+            async for chunk in so_far():
+                length += len(chunk)
+        return max(0, known - length)
+
+    async def _first_wanted(self) -> int:
+        """The offset that the appliance wants next; 0 where it does not say: what is printed is read also without it."""
+        if self._wanted is None:
+            with suppress(Refusal, TimeoutError):
+                async with asyncio.timeout(_ANSWER_SECONDS):
+                    self._wanted = await self._door.output(self._token, 0, b"")
+        return self._wanted or 0
 
     def _take(self, fresh: bytes) -> None:
         self._tail += fresh

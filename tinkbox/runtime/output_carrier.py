@@ -17,12 +17,16 @@ SETTLED_SECONDS = 1.0
 
 
 class Carrier:
-    """One container after the other; `group` must outlive it."""
+    """One container after the other; `group` must outlive it.
 
-    def __init__(self, runtime: Containers, pump: OutputPump, group: asyncio.TaskGroup) -> None:
+    `whole` tells that their engine keeps all of their logs (`ContainerSpec.log_bytes`).
+    """
+
+    def __init__(self, runtime: Containers, pump: OutputPump, group: asyncio.TaskGroup, *, whole: bool = True) -> None:
         self._runtime = runtime
         self._pump = pump
         self._group = group
+        self._whole = whole
         self._carrying: asyncio.Task[None] | None = None
         self._container = ""
 
@@ -83,7 +87,8 @@ class Carrier:
     def _carry(self, *, follow: bool) -> None:
         output, container = self._runtime.output, self._container
         patience = math.inf if follow else REST_SECONDS
-        carrying = self._pump.carry(lambda: output(container, follow=follow), patience)
+        so_far = None if self._whole else lambda: output(container, follow=False)
+        carrying = self._pump.carry(lambda: output(container, follow=follow), patience, so_far)
         self._carrying = self._group.create_task(carrying)
 
     def drop(self) -> None:

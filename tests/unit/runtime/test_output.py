@@ -82,6 +82,50 @@ def test_another_process_goes_on_where_the_first_was_killed(pieces: list[bytes],
     assert door.printed["a1"] == whole
 
 
+@pytest.mark.parametrize("fresh", [True, False])
+@pytest.mark.parametrize("left", [0, 3, 10])
+async def test_a_log_that_lost_its_beginning_goes_on_at_its_end(fresh: bool, left: int) -> None:
+    """`fresh`: another process of tinkbox carries it on, which knows of the appliance alone how far it was."""
+    door, whole = FakeDoor(), b"0123456789"
+    door.printed["r1"] = whole if fresh else b""
+    pump = OutputPump(door, "r1")
+    pump.next_container()
+    if not fresh:
+        await pump.carry(container([whole]), so_far=container([whole]))
+    rest = [whole[-left:] if left else b""]
+    await pump.carry(container([*rest, b"more"]), so_far=container(rest))
+    assert door.printed["r1"] == whole + b"more"
+
+
+@given(PIECES, st.integers(0, 400), st.integers(0, 400), st.lists(st.integers(0, 20), max_size=3))
+def test_a_log_that_may_be_cut_and_was_not_arrives_once_whatever_breaks(
+    pieces: list[bytes], known: int, told: int, breaks: list[int]
+) -> None:
+    whole = b"".join(pieces)
+    door = FakeDoor()
+    door.printed["r1"] = whole[:known]
+
+    async def story() -> None:
+        pump = OutputPump(door, "r1")
+        pump.next_container()
+        await pump.carry(container([whole[: max(known, told)]]), so_far=container([whole[:known]], breaks))
+        await pump.carry(container(pieces, breaks), so_far=container(pieces, breaks))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("tinkbox.runtime.retrying.FIRST_WAIT", 0.0)
+        asyncio.run(story())
+    assert door.printed["r1"] == whole
+
+
+async def test_an_appliance_that_does_not_know_how_far_it_was_holds_no_log_up() -> None:
+    door = FakeDoor()
+    door.refusal = NotFound("no such run")
+    pump = OutputPump(door, "r1")
+    pump.next_container()
+    await pump.carry(container([b"the last line\n"]), so_far=container([b""]))
+    assert pump.tail == ("the last line",)
+
+
 async def test_a_flood_is_carried_in_bounded_pieces_and_memory() -> None:
     sizes: list[int] = []
 

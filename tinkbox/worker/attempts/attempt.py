@@ -8,6 +8,7 @@ import asyncio
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 
 from tinkbox.model.breakpoint import Kind, Verb, Verdict
@@ -229,6 +230,8 @@ class AttemptRun:
             skipped = verdict.not_run(ruled)
             event = AttemptEvent.SUCCEEDS if skipped.state is State.SUCCESS else AttemptEvent.FAILS_KEPT
             return Step(event=event, outcome=skipped)
+        # The engine keeps a last line without an end for itself until the container ends.
+        outcome = replace(outcome, tail=self._process.carrier.tail or outcome.tail)
         if ruled.verb is Verb.RETRY:
             note = await self._process.data_kept_if_possible()
             return Step(event=AttemptEvent.TRIED_ANEW, outcome=verdict.noted(outcome, note))

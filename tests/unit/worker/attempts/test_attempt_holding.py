@@ -248,6 +248,24 @@ async def test_an_order_to_stop_ends_a_hold(tmp_path: Path, helper: bool) -> Non
     assert (outcome.state, outcome.reason, outcome.tail) == (State.CANCELED, "Canceled", ("last words",))
 
 
+@pytest.mark.parametrize("verb", [Verb.FAIL, Verb.CONTINUE])
+async def test_a_last_line_that_comes_only_with_the_end_of_a_hold_is_told_of_the_end(
+    tmp_path: Path, verb: Verb
+) -> None:
+    runtime, door = FakeRuntime({IMAGE: Program(output=b"one\nlast words", **FAILS)}), FakeDoor()
+    runtime.untold = len(b"last words")
+    attempt = AttemptRun(machine(runtime, door, tmp_path), ON_FAILURE)
+    async with asyncio.timeout(60), asyncio.TaskGroup() as group:
+        running = group.create_task(attempt.outcome())
+        await door.is_held.wait()
+        assert door.holds[1].outcome is not None
+        assert door.holds[1].outcome.tail == ("one",)
+        door.order_now(Orders(armed=ON_FAILURE.armed, ruling=Ruling(sequence=1, verdict=verdict(verb))))
+        outcome = await running
+    assert outcome is not None
+    assert (outcome.tail, door.printed["a1"]) == (("one", "last words"), b"one\nlast words")
+
+
 async def test_a_machine_without_debugging_has_no_helper_and_holds_nothing(tmp_path: Path) -> None:
     runtime, door = FakeRuntime({IMAGE: Program(**FAILS)}), FakeDoor()
     outcome = await AttemptRun(machine(runtime, door, tmp_path, debug=False), ON_FAILURE).outcome()

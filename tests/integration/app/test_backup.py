@@ -11,7 +11,7 @@ import pytest
 from tests.integration.cli.serving import ROOT, Configuration, configure, run, serving
 
 DATA = "/var/lib/tinkbox"
-ARCHIVES = ("tinkbox.tar.age", "tinkbox-keys.tar.age")
+ARCHIVES = ("tinkbox.tar.age", "tinkbox-keys.tar.age", "tinkbox-linked.tar.age")
 KEYS = ("operator.token", "boot.key", "audit.key", "secrets.key", "tls/authority.key")
 
 
@@ -29,30 +29,34 @@ def restoring() -> list[str]:
     _, _, rest = (ROOT / "docs" / "operating.md").read_text().partition("### Restore on another machine\n")
     lines, _, _ = rest.partition("```sh\n")[2].partition("```\n")
     found = [each for each in lines.splitlines() if DATA in each]
-    assert len(found) == 3
+    assert len(found) == 4
     return found
 
 
-def typed(configuration: Configuration, folder: Path, lines: str) -> None:
-    """Type lines in a folder, where nothing is encrypted and no unit runs."""
+def typed(configuration: Configuration, folder: Path, lines: str) -> str:
+    """Type lines in a folder, where nothing is encrypted, no unit runs and the data are ours; returns what they complained of."""
     programs = folder / "programs"
     programs.mkdir(exist_ok=True)
     age = '[ "$1" != -d ] || exec cat "$4"; exec cat'
-    for name, text in (("systemctl", "exit 0"), ("age", age)):
+    as_tinkbox = '[ "$1 $2 $3" = "-u tinkbox --" ] && shift 3 && exec "$@"'
+    for name, text in (("systemctl", "exit 0"), ("age", age), ("runuser", as_tinkbox)):
         (programs / name).write_text(f"#!/bin/sh\n{text}\n")
         (programs / name).chmod(0o755)
     ran = subprocess.run(
         ["sh", "-ec", lines.replace(DATA, str(configuration.data))],
         cwd=folder, env={**os.environ, "PATH": f"{programs}:{os.environ['PATH']}"}, capture_output=True, text=True, check=False,
     )  # fmt: skip
-    assert (ran.returncode, ran.stderr) == (0, "")
+    assert ran.returncode == 0, ran.stderr
+    return ran.stderr
 
 
 @pytest.fixture(scope="module")
 def backed_up(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder with both archives, and with `data`, of which they were made."""
+    """The folder with the archives, and with `data`, of which they were made: its `registry` leads to `images`."""
     folder = tmp_path_factory.mktemp("backed-up")
     configuration = configure(folder)
+    (folder / "images").mkdir(mode=0o700)
+    (place(folder) / "registry").symlink_to(folder / "images")
     (configuration.data / "people").mkdir(parents=True, mode=0o700)
     private(configuration.data / "people" / "ann.token", "a-token-that-an-earlier-release-made")
     with serving(configuration):
@@ -60,7 +64,13 @@ def backed_up(tmp_path_factory: pytest.TempPathFactory) -> Path:
         assert ran.status == 0, ran.err
     private(configuration.data / "secrets.new", "what a crash left of a key")
     private(configuration.data / "registry" / "left.key", "the folder of images has no keys")
-    typed(configuration, folder, printed("backup"))
+    left = configuration.data / "services" / "run" / "workflow"
+    left.mkdir(parents=True)
+    (left / "host").symlink_to("/")
+    (folder / "start4.elf").write_text("firmware")
+    (configuration.data / "raspberrypi").mkdir()
+    (configuration.data / "raspberrypi" / "start4.elf").symlink_to(folder / "start4.elf")
+    assert typed(configuration, folder, printed("backup")) == ""
     return folder
 
 
@@ -74,7 +84,7 @@ def restored(backed_up: Path, folder: Path, lines: str) -> Configuration:
     configuration = configure(folder)
     for each in ARCHIVES:
         shutil.copy(backed_up / each, folder)
-    typed(configuration, folder, lines)
+    assert typed(configuration, folder, lines) == ""
     return configuration
 
 
@@ -84,9 +94,11 @@ def names_in(archive: Path) -> set[str]:
 
 
 def test_the_archive_of_the_data_has_no_key(backed_up: Path) -> None:
-    data, keys = (names_in(backed_up / each) for each in ARCHIVES)
-    content = (backed_up / ARCHIVES[0]).read_bytes()
-    assert {"tinkbox.sqlite", "audit.head", "registry/left.key"} <= data
+    data, keys, linked = (names_in(backed_up / each) for each in ARCHIVES)
+    content = (backed_up / ARCHIVES[0]).read_bytes() + (backed_up / ARCHIVES[2]).read_bytes()
+    assert {"tinkbox.sqlite", "audit.head", "registry", "services/run/workflow/host"} <= data
+    assert {each for each in linked if not each.startswith("registry/")} == {"registry", "raspberrypi/start4.elf"}
+    assert {"registry/left.key", "registry/blobs", "registry/repositories"} <= linked
     assert [each for each in data if each.startswith(("tls", "operator", "people"))] == []
     for name in (*KEYS, "secrets.new"):
         assert (backed_up / "data" / name).read_text().strip().encode() not in content, name
@@ -119,3 +131,61 @@ def test_what_is_restored_without_the_keys_starts_with_another_authority_and_tel
     authority = Path("tls") / "authority.pem"
     assert (configuration.data / authority).read_bytes() != (backed_up / "data" / authority).read_bytes()
     assert "secrets cannot be read: their key" in (tmp_path / "stderr").read_text()
+
+
+def test_linked_folder_is_restored_to_where_the_link_of_the_new_place_leads(backed_up: Path, tmp_path: Path) -> None:
+    data, disk = place(tmp_path), tmp_path / "disk"
+    disk.mkdir(mode=0o700)
+    (data / "registry").symlink_to(disk)
+    with serving(restored(backed_up, tmp_path, "\n".join(restoring()))):
+        assert (data / "registry").readlink() == disk
+        assert (disk / "left.key").exists()
+        assert (data / "raspberrypi" / "start4.elf").read_text() == "firmware"
+        assert not (data / "raspberrypi" / "start4.elf").is_symlink()
+
+
+def test_linked_folder_is_restored_into_the_data_folder_where_nothing_is_at_the_end_of_its_link(
+    backed_up: Path, tmp_path: Path
+) -> None:
+    images = backed_up / "images"
+    images.rename(backed_up / "gone")
+    try:
+        restored(backed_up, tmp_path, "\n".join(restoring()))
+    finally:
+        (backed_up / "gone").rename(images)
+    assert not (tmp_path / "data" / "registry").is_symlink()
+    assert (tmp_path / "data" / "registry" / "left.key").exists()
+
+
+def test_folder_is_restored_to_where_the_link_in_its_place_leads(tmp_path: Path) -> None:
+    old, new, disk = (tmp_path / each for each in ("old", "new", "disk"))
+    for each in (old, new, disk):
+        each.mkdir()
+    (with_keys(old) / "registry").mkdir()
+    private(old / "data" / "registry" / "image", "an image")
+    assert typed(configure(old), new, printed("backup")) == ""
+    (place(new) / "registry").symlink_to(disk)
+    assert typed(configure(new), new, "\n".join(restoring())) == ""
+    assert (new / "data" / "registry").readlink() == disk
+    assert (disk / "image").exists()
+
+
+def test_link_that_leads_nowhere_is_named_when_it_is_backed_up(tmp_path: Path) -> None:
+    (with_keys(tmp_path) / "registry").symlink_to(tmp_path / "not-mounted")
+    assert "./registry: " in typed(configure(tmp_path), tmp_path, printed("backup"))
+
+
+def place(folder: Path) -> Path:
+    """The empty data folder of a configuration in this one."""
+    data = folder / "data"
+    data.mkdir(mode=0o700)
+    return data
+
+
+def with_keys(folder: Path) -> Path:
+    """A data folder that has keys alone."""
+    data = place(folder)
+    (data / "tls").mkdir()
+    for each in KEYS:
+        private(data / each, "a key")
+    return data

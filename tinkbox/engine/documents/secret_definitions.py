@@ -24,6 +24,7 @@ _PART: Final = r"(?:tasks\[\d+\](?:\.actions\[\d+\])?|services\[\d+\])"
 _COMMANDS: Final = "command|on-timeout|on-failure"
 _PLACES: Final = re.compile(rf"{_PART}\.(?:(?:{_COMMANDS})(?:\[\d+\])?|environment\..+)")
 _FILE: Final = re.compile(rf"{FOLDER}/[A-Za-z0-9_][A-Za-z0-9._-]*")
+_ENTRY: Final = re.compile(rf"{_PART}\.secrets\[\d+\](?:\.(?:env|file))?")
 NOT_HERE: Final = (
     "a secret has no place here: its value is only known when an action is handed out. It may stand in command and environment, "
     "and `secrets:` gives it as a variable or a file"
@@ -70,6 +71,11 @@ class SecretReader(NodeReader):
             )
         self.named.append(NamedSecret(name=name, line=line_of(node), key=key))
         return SecretUse(name=name, env=variable, file=file or ("" if variable else f"{FOLDER}/{name}"))
+
+
+def is_of_entry(problem: Problem) -> bool:
+    """Whether it is one of name, variable or file of an entry of `secrets:`, which is wrong by itself, whatever else the template has."""
+    return _ENTRY.fullmatch(problem.key) is not None
 
 
 def marks_of(document: Node) -> Iterator[NamedSecret | Problem]:

@@ -8,6 +8,7 @@ anybody may have it rendered, and a thread where a workflow is made of it.  Whoe
 """
 
 import os
+import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
@@ -16,6 +17,7 @@ from typing import Any
 from uuid import UUID
 
 from tinkbox.engine.documents.definitions import invalid_template, read_definition
+from tinkbox.engine.documents.secret_definitions import is_of_entry
 from tinkbox.engine.templates.dialects import (
     JINJA_GLOBALS,
     Dialect,
@@ -48,6 +50,7 @@ RESERVED = ("Hardware", "hardware", "references", *WORKFLOW_IDS, MARKS_KEY)
 NO_WORKFLOW = str(UUID(int=0))
 MAX_TOLD = 20
 DUMMY = "00:00:00:00:00:00"
+_FILLED = re.compile(r"\{[{%]")
 GIVEN_BY = "with --set NAME=VALUE, or in the -r map"  # to `workflow create`
 DECLARED_IN = "under spec.hardwareMap of the document"  # that `apply` or `workflow create -f` has
 Data = Mapping[str, Any]
@@ -94,7 +97,8 @@ async def check(text: str, turn: Turn = nullcontext, *, apart: bool = False) -> 
     """Everything that can be said of a template before it is rendered; raises Invalid with every problem.
 
     What is ignored of it (`Definition`) is returned.  Where a text has nothing but names as placeholders, an address stands for
-    them and it is read whole; what another makes is known as far as it can be filled from a sample (`fill_from_sample`).
+    them and it is read whole; what another makes is known as far as it can be filled from a sample (`fill_from_sample`), and
+    refused for what is wrong as the text stands.
     `apart` is as in `render_each`.
     """
     _bound(text, "template")
@@ -110,7 +114,19 @@ async def check(text: str, turn: Turn = nullcontext, *, apart: bool = False) -> 
         problems = [each for each in await render_confined(text, [], turn, dialect) if isinstance(each, Problem)]
         if problems:
             raise invalid_template(problems, because)
+    if isinstance(filled, Invalid) and (certain := _as_written(filled.problems, text)):
+        raise invalid_template(certain, ignored=_ignored_of(filled))
     return _ignored_of(filled)
+
+
+def _as_written(problems: Sequence[Problem], text: str) -> list[Problem]:
+    """Those of a text filled from a sample that are not the sample's fault: of entries of `secrets:` in lines without placeholders."""
+    lines = text.split("\n")
+    return [
+        each
+        for each in problems
+        if is_of_entry(each) and 0 < (each.line or 0) <= len(lines) and not _FILLED.search(lines[(each.line or 0) - 1])
+    ]
 
 
 async def told_of_stored(text: str, turn: Turn = nullcontext, *, apart: bool = False) -> tuple[Problem, ...]:

@@ -368,6 +368,34 @@ async def test_what_may_be_the_fault_of_the_sample_is_not_told_of_a_template(mor
     assert await check(SMALL.replace("image: x", f"image: x, {more}")) == ()
 
 
+FOR_ONE = VALUED.replace("08:00:27:00:00:01", "'{{ .device_1 }}'").replace(
+    "environment:\n          V: EXPRESSION", "command: ['{{ .a | upper }}']\n        secrets:\n          - ENTRY"
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "apart"), [(FOR_ONE, False), (FOR_ONE, True), (FOR_ONE.replace("{{ .", "{{ "), False)]
+)
+async def test_entry_of_secrets_that_no_machine_could_be_given_is_refused_before_it_is_filled(
+    text: str, apart: bool
+) -> None:
+    wrong = {"{name: db, file: /etc/db}": ".file", "{name: db, env: 1-2}": ".env", "{name: a b, env: C}": "", "a b": ""}
+    text = text.replace("ENTRY", "\n          - ".join(wrong))
+    with pytest.raises(Invalid) as rendered:
+        await render(text, DATA | {"a": "x"})
+    with pytest.raises(Invalid) as refused:
+        await check(text, apart=apart)
+    assert refused.value.problems == rendered.value.problems
+    assert [each.key for each in refused.value.problems] == [
+        f"tasks[0].actions[0].secrets[{place}]{key}" for place, key in enumerate(wrong.values())
+    ]
+
+
+async def test_entry_of_secrets_that_is_filled_is_judged_once_it_is() -> None:
+    for entry in ("{name: db, file: '{{ .where | lower }}'}", "{name: '{{ .which | upper }}'}"):
+        assert await check(FOR_ONE.replace("ENTRY", entry)) == ()
+
+
 async def test_names_of_both_languages_in_one_text_are_filled_alike() -> None:
     text = SMALL.replace("{name: a, image: x}", "{name: {{ a }}, image: {{x}}} # b {{-x-}} c")
     rendered = await render(text, {"device_1": MAC, "a": "one", "x": "two"})

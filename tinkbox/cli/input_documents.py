@@ -52,8 +52,11 @@ def input_file(text: str) -> Path:
     return STANDARD_INPUT if text == "-" else Path(text)
 
 
-def read_input(path: Path | None, what: str) -> bytes:
-    """The named file, else standard input.  What is named beats what is piped, also where there is no terminal."""
+def read_input(path: Path | None, what: str, most: int = -1) -> bytes:
+    """The named file, else standard input.  What is named beats what is piped, also where there is no terminal.
+
+    With `most`, of standard input at most so many bytes: it may have no end.
+    """
     if path is not None and path is not STANDARD_INPUT:
         try:
             return _read(path)
@@ -63,7 +66,7 @@ def read_input(path: Path | None, what: str) -> bytes:
         raise Invalid(f"either pipe the {what} or name its file with --file")
     if sys.stdin.isatty():
         print(f"reading the {what} from this terminal, until Ctrl-D on a line of its own", file=sys.stderr, flush=True)
-    return sys.stdin.buffer.read()
+    return sys.stdin.buffer.read(most)
 
 
 def read_text(path: Path | None, what: str) -> str:

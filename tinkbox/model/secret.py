@@ -133,11 +133,21 @@ def check_secret_name(name: str) -> None:
 def check_value(value: bytes) -> None:
     """Raise Invalid for a value that is too long to keep, or too short to mask."""
     if len(value) > MAX_VALUE:
-        raise Invalid(f"the value has {len(value)} bytes: a secret has at most {MAX_VALUE // 1024} KiB")
+        raise Invalid(f"the value has more than {MAX_VALUE // 1024} KiB, which is the most that a secret may have")
+    if not value.strip():
+        raise Invalid("the value is empty, or blank alone: see that what was to give it did so")
     if len(value.strip()) < LEAST_VALUE:
         raise Invalid(
             f"the value has fewer than {LEAST_VALUE} bytes: so short a text is found in any output, and could not be masked"
         )
+
+
+def is_text(value: bytes) -> bool:
+    """Whether a command line or an environment can have a value: it is UTF-8 without NUL."""
+    try:
+        return "\0" not in value.decode()
+    except UnicodeDecodeError:
+        return False
 
 
 def is_variable(name: str) -> bool:
@@ -252,16 +262,12 @@ def revealed(text: str, given: Mapping[str, bytes]) -> str:
 
 def as_text(name: str, value: bytes) -> str:
     """A value for a command line or an environment; raises Invalid for what none of these can have."""
-    try:
-        text = value.decode()
-    except UnicodeDecodeError:
-        text = "\0"
-    if "\0" in text:
+    if not is_text(value):
         raise Invalid(
             f'the secret "{name}" is no text, and no command line or environment can have it: give it as a file, '
             f"with `secrets: [{name}]`"
         )
-    return text
+    return value.decode()
 
 
 def base64_aware(key: bytes, function: Callable[..., str], form: Form) -> Callable[[str], str]:

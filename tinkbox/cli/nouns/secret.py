@@ -3,7 +3,7 @@
 import argparse
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 from tinkbox.cli.connection import ask
@@ -16,7 +16,7 @@ from tinkbox.cli.output.printable import age, clean
 from tinkbox.cli.output.tables import Fit
 from tinkbox.cli.terminal.watched_list import show_found
 from tinkbox.model.errors import Invalid
-from tinkbox.model.secret import MAX_VALUE, check_secret_name, check_value
+from tinkbox.model.secret import LEAST_VALUE, MAX_VALUE, check_secret_name, check_value, is_text
 
 if TYPE_CHECKING:
     from tinkbox.client.operator import Operator
@@ -34,6 +34,7 @@ COLUMNS: Sequence[Column] = (
     Column("Workflows", "workflows", lambda ids: " ".join(each[:8] for each in ids), Fit(least=8, rank=2)),
     Column("Templates", "templates", ", ".join, Fit(least=8, rank=3)),
 )
+_LINE_ENDS: Final = (b"\r\n", b"\n")
 _LONGEST_LINE: Final = 4095  # bytes, of the line discipline of Linux (termios(3), canonical mode)
 LISTED: Final = List(columns=COLUMNS, key="name", sort="name")
 
@@ -46,10 +47,13 @@ def declare(noun: argparse.ArgumentParser) -> None:
         "set",
         set_value,
         "give a secret its value",
-        "It is read from a file, byte by byte, or from standard input, without the line end at its end. At a terminal it is asked for twice, and "
-        "not shown.",
+        f"It has {LEAST_VALUE} bytes to {MAX_VALUE // 1024} KiB. A file is kept byte for byte, with the line end at its end; from standard input that "
+        "is taken off. At a terminal the value is asked for twice, and not shown. A value that is no text (UTF-8 without NUL) can be "
+        "given to actions as a file alone. A secret of the same name gets the new value; actions that run keep the former one.",
     )
-    verb.add_argument("name", metavar="NAME", help="letters, digits, dots, dashes and underscores")
+    verb.add_argument(
+        "name", metavar="NAME", help="letters, digits, dots, dashes and underscores; db and DB are two secrets"
+    )
     verb.add_argument(
         "--file", "-f", type=input_file, metavar="FILE", help="- or without it, standard input; at most 64 KiB"
     )
@@ -72,12 +76,25 @@ def set_value(chosen: argparse.Namespace) -> None:
     if chosen.file is None and sys.stdin is not None and sys.stdin.isatty():
         value = _typed(chosen.name)
     elif chosen.file is None or chosen.file is STANDARD_INPUT:
-        value = _without_line_end(read_input(chosen.file, "value"))
+        value = _without_line_end(read_input(chosen.file, "value", MAX_VALUE + len(_LINE_ENDS[0]) + 1))
     else:
         value = read_bounded(chosen.file, MAX_VALUE)
     check_value(value)
     answer = ask(chosen, lambda operator: operator.secrets.set(chosen.name, value))
     print(clean(f"{'Created' if answer['created'] else 'Changed'} Secret:  {answer['name']}"))
+    for note in _notes(chosen, value):
+        print(clean(f"tinkbox: {note}"), file=sys.stderr)
+
+
+def _notes(chosen: argparse.Namespace, value: bytes) -> Iterator[str]:
+    """What its owner may not expect of a value that was kept."""
+    if value.endswith(_LINE_ENDS) and len(value.splitlines()) == 1:
+        yield (
+            f"the line end at the end of {chosen.file} is part of the value. If it should not be, pipe the file into the same command "
+            "without --file: from standard input the line end is taken off"
+        )
+    if not is_text(value):
+        yield f"the value is no text: no command line or environment can have it, only a file, with `secrets: [{chosen.name}]`"
 
 
 def _typed(name: str) -> bytes:
@@ -93,8 +110,9 @@ def _typed(name: str) -> bytes:
 
 
 def _without_line_end(value: bytes) -> bytes:
-    """What `echo` and a terminal put behind a value."""
-    return value.removesuffix(b"\n").removesuffix(b"\r")
+    """Without what `echo` and a terminal put behind a value."""
+    end = next(filter(value.endswith, _LINE_ENDS), b"")
+    return value.removesuffix(end)
 
 
 def show_list(chosen: argparse.Namespace) -> int:

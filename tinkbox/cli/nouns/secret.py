@@ -57,7 +57,16 @@ def declare(noun: argparse.ArgumentParser) -> None:
     verb.add_argument(
         "--file", "-f", type=input_file, metavar="FILE", help="- or without it, standard input; at most 64 KiB"
     )
-    verb = add_listing(add_verb(verbs, "list", show_list, "secrets, without their values, and who asks for them"))
+    verb = add_verb(
+        verbs,
+        "list",
+        show_list,
+        "secrets, without their values, and who asks for them",
+        'WORKFLOWS are those that ask for it and are not over. TEMPLATES are those whose text names it, by `secret "NAME"` or below '
+        "`secrets:`. What a template asks for by `.references`, or by a name that it makes of parts, is known once a workflow is made "
+        "of it, and then under WORKFLOWS.",
+    )
+    add_listing(verb)
     add_filters(verb, sorts=("name", "size", "set_at", "set_by"), age="set_at")
     add_watch(verb)
     verb = add_verb(

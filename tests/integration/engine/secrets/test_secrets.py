@@ -638,7 +638,8 @@ async def test_references_of_a_machine_to_secrets_are_theirs(box: Appliance, tex
     assert "login" in str(refused.value.problems)
     await box.secrets.set("lab.user", b"installer", "ann")
     await box.secrets.set("lab.pass-word", VALUE, "ann")
-    await box.workflow(text, device_1=3)
+    workflow = await box.workflow(text, device_1=3)
+    assert [(each.workflows, each.templates) for each in await box.secrets.all()] == [((workflow,), ())] * 2
     offer = await offered(box, parsed.id)
     environment = {name: revealed(value, offer.given) for name, value in offer.action.spec.environment.items()}
     assert environment == {"USER": base64.b64encode(b"installer").decode(), "PASSWORD": VALUE.decode()}

@@ -139,3 +139,9 @@ def test_what_cannot_be_read_at_the_prompt_is_told(
     monkeypatch.setattr("getpass.getpass", broken)
     with pytest.raises(Refusal, match=said):
         ask_unseen("Value: ")
+
+
+def test_help_says_which_templates_and_workflows_a_secret_is_listed_with(tinkbox: Tinkbox) -> None:
+    told = " ".join(tinkbox("secret", "list", "--help").out.split())
+    assert "asks for by `.references`" in told
+    assert "is known once a workflow is made of it" in told

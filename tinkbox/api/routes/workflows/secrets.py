@@ -34,7 +34,10 @@ class SecretSet(SecretName):
 
 
 class SecretLine(SecretName):
-    """`size` is in bytes; `workflows` are the ids of those that ask for it and are not over, `templates` the names of those that may."""
+    """`size` is in bytes; `workflows` are the ids of those that ask for it and are not over, `templates` the names of those whose text names it.
+
+    What a template asks for by `.references` is known once a workflow is made of it.
+    """
 
     size: int
     set_at: Time | None

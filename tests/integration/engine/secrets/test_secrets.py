@@ -346,6 +346,33 @@ async def test_a_restart_within_a_secret_leaves_no_end_of_it(tmp_path: Path) -> 
         assert b"".join(piece.chunk for piece in log.pieces) == b"it is " + b"*" * len(VALUE) + b"\n"
 
 
+@pytest.mark.parametrize("is_canceled", [False, True])
+async def test_value_that_is_replaced_while_an_action_runs_is_masked_until_that_is_over_also_after_a_restart(
+    tmp_path: Path, is_canceled: bool
+) -> None:
+    clock = Clock()
+    async with appliance(tmp_path / "db", clock) as box:
+        worker, workflow = await asked(box)
+        offer = await offered(box, worker)
+        await box.attempts.output(worker, offer.attempt, 0, b"it is " + VALUE[:10])
+        if is_canceled:  # it is told to stop, and prints until it did
+            await box.workflows.cancel(workflow, "ann")
+        await box.secrets.set("db-password", b"quite-another", "bob")
+        await box.retainer.look()
+    async with appliance(tmp_path / "db", clock, iter(range(1000, 2000))) as box:
+        await box.retainer.look()
+        await box.attempts.output(worker, offer.attempt, 16, VALUE[10:] + b" and " + VALUE + b"\n")
+        told = f"no login with {VALUE.decode()}"
+        await box.report(worker, offer, State.FAILED, message=told, tail=(told,))
+        say(box, 1, told)
+        (log,) = await box.workflows.output(workflow, {})
+        stars = b"*" * len(VALUE)
+        assert b"".join(piece.chunk for piece in log.pieces) == b"it is " + stars + b" and " + stars + b"\n"
+        shown = repr((await box.workflows.get(workflow), await box.workflows.events(workflow), await said(box, 1)))
+        assert VALUE.decode() not in shown
+        assert f"no login with {stars.decode()}" in shown
+
+
 async def test_an_attempt_keeps_what_it_was_given_and_a_retry_gets_what_there_is_then(box: Appliance) -> None:
     worker, _ = await asked(box)
     first = await offered(box, worker)

@@ -9,6 +9,7 @@ between (`model.spelled_otherwise`).
 
 import base64
 import json
+import re
 import shlex
 import urllib.parse
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -32,6 +33,7 @@ _ESCAPED: Final = 7  # bytes of a letter at most: \\u00xx, or "0x00, " with the 
 _WRAPPED: Final = 16  # bytes between two line ends at least
 _SLACK: Final = 160  # a line of a dump, twice
 _FEW: Final = 300  # beginnings of spellings that are looked for one by one; of more, at each place of the output whether it is one
+_QUOTED: Final = re.compile(r"[\"'\\|&;()<>!{}*\[\]?^$`]|^[~#]")  # by bash (`sh_contains_shell_metas`)
 _MOST_TRIED: Final = 256  # places where a spelling may begin or end, before the first of them is taken for one
 _TO_MASK: Final = bytes(each if each in b"\r\n" else MASK[0] for each in range(256))
 
@@ -64,7 +66,13 @@ def _forms(value: bytes) -> Iterator[bytes]:
             yield _encoded(json.dumps(text, ensure_ascii=ascii_only)[1:-1])
         yield _encoded(shlex.quote(text).strip("'"))
         yield _encoded(text.replace("'", "'\\''"))  # `set -x` of bash
+        yield _encoded(" ".join(map(_in_trace, text.split())))
         yield _encoded(text.replace("$", "$$"))  # Compose
+
+
+def _in_trace(word: str) -> str:
+    """A word as `set -x` of bash prints it: of a variable without quotation marks, `$V`, each word has its own."""
+    return "'" + word.replace("'", "'\\''") + "'" if _QUOTED.search(word) else word
 
 
 def _lower_hex(quoted: str) -> bytes:

@@ -50,7 +50,8 @@ def test_every_usual_spelling_is_masked_in_place(spelling: bytes) -> None:
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="this host lacks bash")
 @pytest.mark.parametrize(
-    "command", ['printf "%q" "$S"', "declare -p S", "export -p | grep S=", 'set -x; : "$S"', "echo ${S@Q}"]
+    "command",
+    ['printf "%q" "$S"', "declare -p S", "export -p | grep S=", 'set -x; : "$S"', "echo ${S@Q}", "set -fx; : $S"],
 )
 @pytest.mark.parametrize(
     "value", ["it's a-pass word", "Winter$2026!", 'S3cr*t &Val~ue/"q"', 'pa$$w`or!d"x\\y', "#~ {a,b} [c] (d|e);<f>?^"]

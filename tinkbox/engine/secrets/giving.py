@@ -46,9 +46,10 @@ class Giving:
         for each in tables.secrets.current(names):
             self._key.open(each.name, each.content)
         missing = {*tables.secrets.missing(names)}
-        problems = {no_secret(each): None for each in named if each.name in missing}
+        problems = dict.fromkeys(no_secret(each) for each in named if each.name in missing)
         if problems:
-            raise Invalid("the workflow asks for secrets that there are not", list(problems))
+            ordered = sorted(problems, key=lambda each: each.line or 0)
+            raise Invalid("the workflow asks for secrets that there are not", ordered)
         false = {each.name for each in marks_in([text]) if not is_true(self.marks_key(workflow_id), each)}
         if false:
             raise Invalid(

@@ -394,6 +394,7 @@ async def test_a_workflow_that_names_no_secret_that_there_is_is_refused_with_its
     told = [(problem.line, problem.text) for problem in refused.value.problems]
     assert (6, 'there is no secret "db-password": set it with `tinkbox secret set db-password`') in told
     assert (13, 'there is no secret "tls-key": set it with `tinkbox secret set tls-key`') in told
+    assert [line for line, _ in told] == sorted(line or 0 for line, _ in told)
     assert await box.workflows.all() == []
 
 

@@ -100,7 +100,7 @@ class _Patterns:
     """Spellings, found by the bytes they begin with."""
 
     def __init__(self, patterns: Iterable[bytes]) -> None:
-        self.all = sorted(patterns, key=lambda each: (-len(each), each))
+        self.all = _longest_first(patterns)
         self._by_beginning: dict[bytes, list[bytes]] = {}
         for each in self.all:
             self._by_beginning.setdefault(each[:_LEAST], []).append(each)
@@ -153,9 +153,17 @@ class Masks:
     @classmethod
     def of(cls, values: Iterable[bytes]) -> "Masks":
         values = list(values)
-        found = {each for value in values for each in spellings(value)}
-        patterns = tuple(sorted(found, key=lambda each: (-len(each), each)))
+        patterns = _longest_first(each for value in values for each in spellings(value))
         return cls(patterns, longest=max(map(len, values), default=0))
+
+    @classmethod
+    def joined(cls, several: Sequence["Masks"]) -> "Masks":
+        """What blots out all that any of them does."""
+        return cls(
+            _longest_first(pattern for each in several for pattern in each.patterns),
+            all=any(each.all for each in several),
+            longest=max((each.longest for each in several), default=0),
+        )
 
     def __bool__(self) -> bool:
         return self.all or bool(self.patterns)
@@ -174,9 +182,7 @@ class Masks:
         `before` is what came before it, as it came, as far as that is `known`; else what may be the end of a secret is
         masked at the beginning as well.
         """
-        if self.all:
-            return _blotted(piece)
-        if not self.patterns or not piece:
+        if not self or not piece:
             return piece
         return self._mask(before + piece, at_start=0 if known else LEAST_PIECE, at_end=LEAST_PIECE)[len(before) :]
 
@@ -185,7 +191,7 @@ class Masks:
         if not self or not text:
             return text
         content = text.encode(errors="surrogateescape")
-        masked = _blotted(content) if self.all else self._mask(content, at_start=LEAST_CUT, at_end=LEAST_CUT)
+        masked = self._mask(content, at_start=LEAST_CUT, at_end=LEAST_CUT)
         return text if masked == content else masked.decode(errors="replace")
 
     def words(self, words: Sequence[str]) -> tuple[str, ...]:
@@ -194,7 +200,7 @@ class Masks:
             return tuple(words)
         lines = [each.encode(errors="surrogateescape") for each in words]
         together = b" ".join(lines)
-        masked = _blotted(together) if self.all else self._mask(together, at_start=0, at_end=0)
+        masked = self._mask(together, at_start=0, at_end=0)
         if masked == together:
             return tuple(words)
         found, place = list[str](), 0
@@ -209,10 +215,12 @@ class Masks:
         return dict(zip(masked[::2], masked[1::2], strict=True))
 
     def _mask(self, data: bytes, *, at_start: int, at_end: int) -> bytes:
+        if self.all:
+            return _blotted(data)
         masked: bytearray | None = None
         for begin, end in self._spans(data, at_start, at_end):
             masked = bytearray(data) if masked is None else masked
-            masked[begin:end] = _kept_lines(data[begin:end])
+            masked[begin:end] = _blotted(data[begin:end])
         return data if masked is None else bytes(masked)
 
     def _spans(self, data: bytes, at_start: int, at_end: int) -> Iterator[tuple[int, int]]:
@@ -278,9 +286,9 @@ def _ended(data: bytes, pattern: bytes, least: int) -> int:
 
 
 def _blotted(data: bytes) -> bytes:
-    return b"\n".join(MASK * len(each) for each in data.split(b"\n"))
-
-
-def _kept_lines(data: bytes) -> bytes:
     """Masked, with the line ends as they were."""
     return data.translate(_TO_MASK)
+
+
+def _longest_first(patterns: Iterable[bytes]) -> tuple[bytes, ...]:
+    return tuple(sorted({*patterns}, key=lambda each: (-len(each), each)))

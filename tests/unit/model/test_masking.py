@@ -63,6 +63,20 @@ def test_what_bash_quotes_is_masked(command: str, value: str) -> None:
     assert not re.search(r"[a-zA-Z0-9]{3}", re.sub(r"declare -x|declare|-x S|S=", "", shown)), shown
 
 
+def test_masks_that_are_joined_are_those_of_all_their_values() -> None:
+    short, long = b"s3cret", b"a-token-that-is-much-longer-than-the-secret"
+    assert Masks.joined([Masks.of([short]), Masks.of([long])]) == Masks.of([short, long])
+    assert Masks.joined([Masks.of([short]), Masks(all=True)]).all
+    assert not Masks.joined([])
+
+
+def test_where_nobody_knows_the_secrets_all_but_the_line_ends_is_masked() -> None:
+    everything = Masks(all=True)
+    assert everything.piece(b"before", b"one\r\ntwo", known=False) == b"***\r\n***"
+    assert everything.text("one\ntwo") == "***\n***"
+    assert everything.words(["one", "to"]) == ("***", "**")
+
+
 @pytest.mark.parametrize("before", range(6))
 def test_base64_of_a_longer_text_shows_nothing_of_a_secret_within(before: int) -> None:
     encoded = base64.b64encode(b"x" * before + VALUE + b"y" * 5)

@@ -66,14 +66,12 @@ class WorkflowMasks:
         if not numbers and len(of_tokens) < 2:
             return of_tokens[0] if of_tokens else NOTHING
         both = self._of_both.get((workflows, numbers))
-        if both is not None:
-            return both
-        of_secrets = self._masks_of_secrets(tables, numbers)
-        if of_secrets.all:
-            return ALL
-        patterns = {*of_secrets.patterns, *(pattern for each in of_tokens for pattern in each.patterns)}
-        both = replace(of_secrets, patterns=tuple(sorted(patterns, key=lambda each: (-len(each), each))))
-        return _kept(self._of_both, (workflows, numbers), both, MOST_KEPT)
+        if both is None:
+            of_secrets = self._masks_of_secrets(tables, numbers)
+            if of_secrets.all:  # the key may come back
+                return ALL
+            both = _kept(self._of_both, (workflows, numbers), Masks.joined([of_secrets, *of_tokens]), MOST_KEPT)
+        return both
 
     def _masks_of_tokens(self, tables: Tables, workflow_id: str) -> Masks:
         masks = self._of_tokens.get(workflow_id)

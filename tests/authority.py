@@ -8,10 +8,11 @@ from pathlib import Path
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import rsa
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.x509.oid import NameOID
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+PrivateKey = rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey
 
 
 def _key() -> rsa.RSAPrivateKey:
@@ -64,7 +65,7 @@ class Authority:
         )
 
 
-def as_authority(builder: x509.CertificateBuilder, key: rsa.RSAPrivateKey) -> x509.CertificateBuilder:
+def as_authority(builder: x509.CertificateBuilder, key: PrivateKey) -> x509.CertificateBuilder:
     """With what RFC 5280 §4.2 wants of an authority: Python 3.13 looks by default (`VERIFY_X509_STRICT`)."""
     return (
         builder.add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
@@ -79,7 +80,7 @@ def as_authority(builder: x509.CertificateBuilder, key: rsa.RSAPrivateKey) -> x5
     )  # fmt: skip
 
 
-def signed_by(key: rsa.RSAPrivateKey) -> x509.AuthorityKeyIdentifier:
+def signed_by(key: PrivateKey) -> x509.AuthorityKeyIdentifier:
     """What names the key that a certificate is signed by, without which Python 3.13 takes none."""
     return x509.AuthorityKeyIdentifier.from_issuer_public_key(key.public_key())
 

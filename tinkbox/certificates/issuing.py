@@ -19,6 +19,7 @@ from cryptography.hazmat.primitives.asymmetric.types import CertificatePublicKey
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
+from tinkbox.model.text import one_line
 from tinkbox.wire.authority import NAME
 
 BITS: Final = 2048
@@ -33,6 +34,7 @@ RENEWED_WITH: Final = LIFE / 3
 _RIGHT_CLOCK: Final = datetime(2026, 11, 1, tzinfo=UTC)
 _EXPONENT: Final = 65537
 _MOST_IN_NAME: Final = 64  # characters of a common name (RFC 5280, appendix A.1, ub-common-name)
+_MOST_SHOWN: Final = 200  # characters of a name
 _HOST_NAME: Final = re.compile(
     r"(?=.{1,253}\Z)(\*\.)?[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*"
 )
@@ -126,6 +128,24 @@ def may_sign(certificate: x509.Certificate) -> bool:
     except x509.ExtensionNotFound:
         return False
     return is_authority and usage.key_cert_sign
+
+
+def is_authority(certificate: x509.Certificate) -> bool:
+    """Whether a certificate says that it is an authority's (RFC 5280 §4.2.1.9), whatever else it lacks of one."""
+    try:
+        return certificate.extensions.get_extension_for_class(x509.BasicConstraints).value.ca
+    except (x509.ExtensionNotFound, ValueError):
+        return False
+
+
+def called(certificate: x509.Certificate) -> str:
+    """What people call a certificate by: whom it is for, or, where it says that by its names alone, the first of these."""
+    return shown_name(certificate.subject) or next(iter(sorted(names_of(certificate))), "one without a name")
+
+
+def shown_name(name: x509.Name) -> str:
+    """A name as people read it, such as `CN=box`; empty for an empty one, which RFC 5280 §4.1.2.6 allows of servers."""
+    return one_line(name.rfc4514_string(), _MOST_SHOWN)
 
 
 def usable(names: Sequence[str]) -> list[str]:

@@ -14,7 +14,7 @@ from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat, load_pem_private_key
 
 from tinkbox.certificates.contexts import Contexts, server_contexts, show
-from tinkbox.certificates.issuing import covers, encoded_key, names_of
+from tinkbox.certificates.issuing import called, covers, encoded_key, is_authority, names_of
 from tinkbox.model.errors import Unavailable
 from tinkbox.wire.authority import fingerprint
 
@@ -73,16 +73,10 @@ def read_own(certificate: Path, key: Path) -> OwnCertificate:
             f"tls.key: {key} is not the key of the certificate in {certificate}: name the two that were made together"
         )
     if matching[0] != 0:
-        raise Unavailable(
-            f"tls.certificate: in {certificate} the server's certificate stands behind another: put it first, and those "
-            "that signed it behind it"
-        )
+        raise Unavailable(_misplaced(chain, matching[0], certificate, key))
     names = names_of(chain[0])
     if not names:
-        raise Unavailable(
-            f"tls.certificate: {certificate} names no host (subjectAltName), so nobody accepts it: have one made for the "
-            "box's names"
-        )
+        raise Unavailable(_nameless(chain, certificate, key))
     contexts = server_contexts()
     try:
         show(contexts, certificate, key)
@@ -95,6 +89,37 @@ def read_own(certificate: Path, key: Path) -> OwnCertificate:
     return OwnCertificate(
         contexts, names, last, leaf.not_valid_before_utc, leaf.not_valid_after_utc, certificate, change
     )
+
+
+def _misplaced(chain: Sequence[x509.Certificate], at: int, certificate: Path, key: Path) -> str:
+    """What to say of a key that is not the first certificate's of a chain, but another one's."""
+    first, fitting = called(chain[0]), called(chain[at])
+    if not is_authority(chain[at]):
+        return (
+            f"tls.certificate: {certificate} begins with {first}, and {key} is the key of certificate {at + 1} in it, {fitting}: "
+            "put that one first, and those that signed it behind it"
+        )
+    return (
+        f"tls.key: {key} is the key of certificate {at + 1} in {certificate}, {fitting}, which is an authority's: "
+        f"{_servers_key(chain)}"
+    )
+
+
+def _nameless(chain: Sequence[x509.Certificate], certificate: Path, key: Path) -> str:
+    """What to say of a chain whose first certificate, which the key is of, is for no host."""
+    if is_authority(chain[0]) and not all(map(is_authority, chain)):
+        return (
+            f"tls.certificate: {certificate} begins with {called(chain[0])}, which is an authority's, and {key} is the key of that: "
+            f"{_servers_key(chain)}"
+        )
+    return f"tls.certificate: {certificate} names no host (subjectAltName), so nobody accepts it: have one made for the box's names"
+
+
+def _servers_key(chain: Sequence[x509.Certificate]) -> str:
+    """What to do where the key is an authority's, of a chain in whatever order."""
+    servers = next((each for each in chain if not is_authority(each)), chain[0])
+    first = "" if servers is chain[0] else ", and put that certificate first"
+    return f"name the key of the server's certificate, {called(servers)}, in tls.key{first}"
 
 
 def foreign_names(own: tuple[Path, Path] | None, names: Sequence[str], host: str) -> str:

@@ -4,27 +4,21 @@ import json
 import stat
 import threading
 from collections.abc import Iterator
-from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from subprocess import PIPE, run
 
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes
-from cryptography.hazmat.primitives.asymmetric import rsa
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
-from cryptography.x509.oid import NameOID
 
-from tests.authority import as_authority, signed_by
+from tests.firm import Firm, fingerprint_of
 from tests.integration.cli.person import Person
 from tests.integration.cli.serving import run_here
 from tests.integration.cli.tls_box import TOKEN, TlsBox, tls_box
 from tinkbox.certificates.issuing import new_key, self_signed, signed
 from tinkbox.cli.nouns.login import STORY
 from tinkbox.client.operator.connection import Connection
-from tinkbox.wire.authority import fingerprint
 
 LINE = f"{TOKEN}\n".encode()
 
@@ -210,43 +204,6 @@ def test_certificate_that_this_host_trusts_needs_no_question(tmp_path: Path, mon
         assert run_here("osie", "list").status == 0
 
 
-@dataclass
-class Firm:
-    """A firm's root, an authority between, and a certificate for localhost: `chain` names what the box is given of these."""
-
-    folder: Path
-
-    def __post_init__(self) -> None:
-        self.key = rsa.generate_private_key(65537, 2048)
-        self._between = rsa.generate_private_key(65537, 2048)
-        self.root = self._signed("Firm Root", self.key, "Firm Root", self.key)
-        self.between = self._signed("Firm R10", self._between, "Firm Root", self.key)
-        self._mine = rsa.generate_private_key(65537, 2048)
-        self._leaf = self._signed("box", self._mine, "Firm R10", self._between)
-
-    def files(self, *chain: x509.Certificate) -> tuple[Path, Path]:
-        paths = self.folder / "chain.pem", self.folder / "key.pem"
-        paths[0].write_bytes(b"".join(each.public_bytes(Encoding.PEM) for each in (self._leaf, *chain)))
-        paths[1].write_bytes(self._mine.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
-        return paths
-
-    def _signed(self, name: str, key: rsa.RSAPrivateKey, issuer: str, by: rsa.RSAPrivateKey) -> x509.Certificate:
-        now = datetime.now(UTC)
-        names = x509.SubjectAlternativeName([x509.DNSName("localhost")])
-        serial, begins, ends = x509.random_serial_number(), now - timedelta(1), now + timedelta(90)
-        made = x509.CertificateBuilder(_name(issuer), _name(name), key.public_key(), serial, begins, ends)
-        made = made.add_extension(names, critical=False).add_extension(signed_by(by), critical=False)
-        return (made if name == "box" else as_authority(made, key)).sign(by, hashes.SHA256())
-
-
-def _name(text: str) -> x509.Name:
-    return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, text)])
-
-
-def _fingerprint(certificate: x509.Certificate) -> str:
-    return fingerprint(certificate.public_bytes(Encoding.DER))
-
-
 @pytest.fixture
 def firm(tmp_path: Path) -> Firm:
     return Firm(tmp_path)
@@ -255,7 +212,7 @@ def firm(tmp_path: Path) -> Firm:
 def test_each_way_out_that_is_named_for_an_operators_certificate_works(
     firm: Firm, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with tls_box(tmp_path / "box", own=firm.files(firm.between)) as box:
+    with tls_box(tmp_path / "box", own=firm.files([firm.leaf, firm.between])) as box:
         url = box.url.replace("127.0.0.1", "localhost")
         monkeypatch.setenv("TINKBOX_SERVER", url)
         monkeypatch.setenv("TINKBOX_TOKEN", TOKEN)
@@ -265,13 +222,13 @@ def test_each_way_out_that_is_named_for_an_operators_certificate_works(
         monkeypatch.delenv("TINKBOX_TOKEN")
         failed = run_here("login", url, stdin=LINE)
         assert failed.status == 1
-        assert f"whether {_fingerprint(firm.between)}, which {url} shows, is the right authority" in failed.err
+        assert f"whether {fingerprint_of(firm.between)}, which {url} shows, is the right authority" in failed.err
         assert "It is none that a box makes, but signed the operator's certificate (tls.certificate)" in failed.err
         assert "have this host trust it" in failed.err
-        of_root = run_here("login", url, "--fingerprint", _fingerprint(firm.root), stdin=LINE)
+        of_root = run_here("login", url, "--fingerprint", fingerprint_of(firm.root), stdin=LINE)
         assert (of_root.status, "where you named the authority that signed the one shown" in of_root.err) == (3, True)
         assert box.heard == []
-        done = run_here("login", url, "--fingerprint", _fingerprint(firm.between), stdin=LINE)
+        done = run_here("login", url, "--fingerprint", fingerprint_of(firm.between), stdin=LINE)
         assert done.status == 0, done.err
         assert run_here("osie", "list").status == 0
         assert run_here("logout").status == 0
@@ -283,19 +240,19 @@ def test_each_way_out_that_is_named_for_an_operators_certificate_works(
 
 
 def test_operators_chain_with_its_root_is_told_as_the_operators(firm: Firm, tmp_path: Path) -> None:
-    with tls_box(tmp_path / "box", own=firm.files(firm.between, firm.root)) as box:
+    with tls_box(tmp_path / "box", own=firm.files([firm.leaf, firm.between, firm.root])) as box:
         url = box.url.replace("127.0.0.1", "localhost")
         failed = run_here("login", url, stdin=LINE)
-        assert f"whether {_fingerprint(firm.root)}, which {url} shows, is the right authority" in failed.err
+        assert f"whether {fingerprint_of(firm.root)}, which {url} shows, is the right authority" in failed.err
         assert "It is none that a box makes" in failed.err
-        assert run_here("login", url, "--fingerprint", _fingerprint(firm.root), stdin=LINE).status == 0
-        assert box.certificates.own == (_fingerprint(firm.root), frozenset(["localhost"]))
+        assert run_here("login", url, "--fingerprint", fingerprint_of(firm.root), stdin=LINE).status == 0
+        assert box.certificates.own == (fingerprint_of(firm.root), frozenset(["localhost"]))
 
 
 def test_operators_chain_that_does_not_hold_together_is_told(firm: Firm, tmp_path: Path) -> None:
-    with tls_box(tmp_path / "box", own=firm.files(firm.root)) as box:
+    with tls_box(tmp_path / "box", own=firm.files([firm.leaf, firm.root])) as box:
         url = box.url.replace("127.0.0.1", "localhost")
-        failed = run_here("login", url, "--fingerprint", _fingerprint(firm.root), stdin=LINE)
+        failed = run_here("login", url, "--fingerprint", fingerprint_of(firm.root), stdin=LINE)
         assert failed.status == 3
         assert "do not follow one from the other. In the file of tls.certificate" in failed.err
         assert "tinkbox login" not in failed.err

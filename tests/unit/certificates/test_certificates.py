@@ -527,7 +527,7 @@ def test_certificate_for_other_names_than_the_boxs_is_told(theirs: Theirs) -> No
         ("key", "key", "holds no certificate in PEM"),
         ("leaf", "leaf", "holds no private key in PEM"),
         ("leaf", "other", "is not the key of the certificate"),
-        ("backwards", "key", "put it first"),
+        ("backwards", "key", "put that one first"),
         ("nameless", "key", "names no host"),
         ("leaf", "locked", "has a passphrase"),
     ],

@@ -1,0 +1,76 @@
+"""A firm's authorities, as an operator's certificate comes from: a root, one in between, and what that signed for a server."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+from cryptography.x509.oid import NameOID
+
+from tests.authority import as_authority, signed_by
+from tinkbox.wire.authority import fingerprint
+
+
+class Firm:
+    """`leaf` is for `localhost`, signed by `between`, which `root` signed; each has its key.
+
+    All begin a day before `now`; `leaf` ends `lasts` after that.
+    """
+
+    def __init__(self, folder: Path, now: datetime | None = None, lasts: timedelta = timedelta(days=90)) -> None:
+        self.folder = folder
+        self._begins = (now or datetime.now(UTC)).replace(microsecond=0) - timedelta(days=1)
+        self._lasts = lasts
+        self.root_key, self.between_key, self.leaf_key = (ec.generate_private_key(ec.SECP256R1()) for _ in range(3))
+        self.root = self._signed("Firm Root", self.root_key, "Firm Root", self.root_key)
+        self.between = self._signed("Firm R10", self.between_key, "Firm Root", self.root_key)
+        self.leaf = self._signed("box", self.leaf_key, "Firm R10", self.between_key)
+
+    def files(
+        self, chain: Sequence[x509.Certificate], key: ec.EllipticCurvePrivateKey | None = None
+    ) -> tuple[Path, Path]:
+        """What `tls.certificate` and `tls.key` name, written with these certificates and a key, the leaf's by default."""
+        paths = self.folder / "chain.pem", self.folder / "key.pem"
+        contents = b"".join(map(pem, chain)), _key_pem(key or self.leaf_key)
+        for path, content in zip(paths, contents, strict=True):
+            path.write_bytes(content)
+        return paths
+
+    def self_signed(self) -> x509.Certificate:
+        """A server's certificate of the leaf's key that no authority signed."""
+        return self._signed("box", self.leaf_key, "box", self.leaf_key)
+
+    def of_root(self) -> x509.Certificate:
+        """A server's certificate of the leaf's key that the root signed."""
+        return self._signed("box", self.leaf_key, "Firm Root", self.root_key)
+
+    def _signed(
+        self, name: str, key: ec.EllipticCurvePrivateKey, issuer: str, by: ec.EllipticCurvePrivateKey
+    ) -> x509.Certificate:
+        serial, ends = x509.random_serial_number(), self._begins + self._lasts
+        made = x509.CertificateBuilder(_name(issuer), _name(name), key.public_key(), serial, self._begins, ends)
+        made = made.add_extension(signed_by(by), critical=False)
+        if name == "box":
+            made = made.add_extension(x509.SubjectAlternativeName([x509.DNSName("localhost")]), critical=False)
+        else:
+            made = as_authority(made, key)
+        return made.sign(by, hashes.SHA256())
+
+
+def pem(certificate: x509.Certificate) -> bytes:
+    return certificate.public_bytes(Encoding.PEM)
+
+
+def fingerprint_of(certificate: x509.Certificate) -> str:
+    return fingerprint(certificate.public_bytes(Encoding.DER))
+
+
+def _key_pem(key: ec.EllipticCurvePrivateKey) -> bytes:
+    return key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+
+
+def _name(text: str) -> x509.Name:
+    return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, text)])

@@ -312,6 +312,7 @@ async def _run(
             *_unanswered(settings, sockets),
             *_warnings(settings, sockets),
             *(f"wrong: {each}" for each in certificates.problems),
+            *(f"warning: {each}" for each in certificates.warnings),
             *_tree(settings, sockets, certificates.fingerprint, certificates.own),
         ):
             say(line)
@@ -819,10 +820,13 @@ async def check(
             with _noting(wrong):
                 look()
         with _noting(wrong):
-            borne += Certificates.examine(
+            own = Certificates.examine(
                 settings.data, settings.tls.own, datetime.now(UTC), authority_key=authority_key(),
                 known=known_authority_of(settings.data / STORE), program=named,
             )  # fmt: skip
+            borne += own.wrong
+            for each in own.warnings:
+                say(f"warning: {each}")
         borne += _served_without(settings, file, osie_follows=osie_follows)
         for line in (*missing_store(settings.data), *told_before(settings.data, settings.operator.people)):
             say(line)

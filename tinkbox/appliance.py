@@ -536,7 +536,7 @@ class Appliance:
             data_mount=lambda: str(mounted_at(data)),
             file_size_limit=file_size_limit,
             descriptors=self.open_files.look,
-            certificates=lambda: self.certificates.problems,
+            certificates=lambda: [*self.certificates.problems, *self.certificates.warnings],
             refused_handshakes=self.refused_handshakes.all,
             secrets=self.engine.secrets.unreadable,
             audit_broken=lambda: self.engine.audit.broken,

@@ -19,7 +19,7 @@ from cryptography.hazmat.primitives.serialization import Encoding
 from tinkbox.certificates.contexts import Contexts, Door, server_contexts, show
 from tinkbox.certificates.issuing import Authority, is_due, new_key, signed, usable
 from tinkbox.certificates.kept_files import KeptFiles, Leaf
-from tinkbox.certificates.own_certificate import OwnCertificate, change_of, read_own
+from tinkbox.certificates.own_certificate import OwnCertificate, Remarks, change_of, read_own
 from tinkbox.model.command_lines import PROGRAM
 from tinkbox.model.errors import Unavailable
 from tinkbox.wire.authority import fingerprint
@@ -34,6 +34,11 @@ Own = tuple[Path, Path]
 
 def _utc_now() -> datetime:
     return datetime.now(UTC)
+
+
+def _remarks(own: OwnCertificate, now: datetime) -> Remarks:
+    problem = own.problem(now)
+    return Remarks(wrong=[problem]) if problem else Remarks(warnings=own.warnings(now))
 
 
 class Certificates:
@@ -104,19 +109,18 @@ class Certificates:
         authority_key: Path | None = None,
         known: str = "",
         program: str = PROGRAM,
-    ) -> list[str]:
+    ) -> Remarks:
         """Raise what `open` would raise of files that are there; write nothing.
 
-        Gives what is wrong with the operator's, for a person.
+        Gives what is to be said of the operator's.
         """
         KeptFiles(data, authority_key, known, program).authority()
         if own is None:
-            return []
+            return Remarks()
         try:
-            problem = read_own(*own).problem(now)
+            return _remarks(read_own(*own), now)
         except Unavailable as error:
-            problem = f"{error}. Until then {_BOXS} is shown"
-        return [problem] if problem else []
+            return Remarks(wrong=[f"{error}. Until then {_BOXS} is shown"])
 
     def _begin_with_own(self) -> None:
         try:
@@ -133,8 +137,16 @@ class Certificates:
     def problems(self) -> list[str]:
         """What is wrong with certificates that are shown all the same, each in a sentence with the way out."""
         now = self._clock()
-        own = self._own_problem or (self._own.problem(now) if self._own else "")
-        return [each for each in (own, self._not_renewed, self._authority_ends(now)) if each]
+        own = [self._own_problem] if self._own_problem else self._remarks(now).wrong
+        return [each for each in (*own, self._not_renewed, self._authority_ends(now)) if each]
+
+    @property
+    def warnings(self) -> Sequence[str]:
+        """What is no error of the operator's yet, in the same way."""
+        return () if self._own_problem else self._remarks(self._clock()).warnings
+
+    def _remarks(self, now: datetime) -> Remarks:
+        return Remarks() if self._own is None else _remarks(self._own, now)
 
     def server_context(self, door: Door) -> ssl.SSLContext:
         """For a door of this kind: always the same object.  A renewed certificate is shown from its next connection on."""

@@ -18,13 +18,23 @@ from tinkbox.certificates.issuing import called, covers, encoded_key, is_authori
 from tinkbox.model.errors import Unavailable
 from tinkbox.wire.authority import fingerprint
 
-# Who renews by itself (ACME) does so a month before the end.
-ENDS_SOON: Final = timedelta(days=14)
+# What renews certificates (ACME's clients, cert-manager) does so with a third of their life left, or with half of a short one's:
+# with less than a quarter it did not.
+_LATE: Final = 4
+_ENDS_SOON: Final = timedelta(days=14)  # at most
 
 # So many names of a certificate are told.
 _TOLD: Final = 3
 
 Change = tuple[tuple[int, int, int], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remarks:
+    """What is to be said of a certificate, each a sentence with the way out: what is wrong, and what is no error yet."""
+
+    wrong: Sequence[str] = ()
+    warnings: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +56,7 @@ class OwnCertificate:
         return covers(self.names, host)
 
     def problem(self, now: datetime) -> str:
-        """What is wrong with the dates of it, for a person; empty: nothing."""
+        """Why it is not valid now, for a person; empty: it is."""
         if now < self.begins:
             return (
                 f"tls.certificate: {self.path} is not valid before {self.begins:%Y-%m-%d %H:%M} UTC, and here it is {now:%Y-%m-%d %H:%M}: "
@@ -54,9 +64,15 @@ class OwnCertificate:
             )
         if now >= self.ends:
             return f"tls.certificate: {self.path} expired on {self.ends:%Y-%m-%d}: renew it, and it is read again by itself"
-        if self.ends - now < ENDS_SOON:
-            return f"tls.certificate: {self.path} expires on {self.ends:%Y-%m-%d}: renew it, and it is read again by itself"
         return ""
+
+    def warnings(self, now: datetime) -> list[str]:
+        """What will be wrong with it soon, each for a person, while it is valid."""
+        if self.ends - now >= min(_ENDS_SOON, (self.ends - self.begins) / _LATE):
+            return []
+        return [
+            f"tls.certificate: {self.path} expires on {self.ends:%Y-%m-%d %H:%M} UTC: renew it, and it is read again by itself"
+        ]
 
 
 def read_own(certificate: Path, key: Path) -> OwnCertificate:

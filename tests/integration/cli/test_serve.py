@@ -9,6 +9,7 @@ import stat
 import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
+from datetime import UTC, datetime, timedelta
 from itertools import takewhile
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -18,6 +19,7 @@ from urllib.request import urlopen
 import pytest
 
 from tests.everybodys_checkout import BEFORE, PYTHON
+from tests.firm import Firm
 from tests.integration.cli.serving import (
     DEADLINE,
     PROGRAM,
@@ -296,6 +298,19 @@ def test_certificates_that_the_start_would_refuse_are_named(tmp_path: Path) -> N
         checked = run("serve", "--config", str(configuration.path), "--check")
         assert (checked.status, f"wrong: {problem}" in checked.out) == (1, True), checked
         authority.write_text("no certificate\n")
+
+
+def test_a_certificate_of_the_operators_that_ends_soon_is_a_warning_and_no_error(tmp_path: Path) -> None:
+    at = configure(tmp_path)
+    give_osie(at.data)
+    firm = Firm(tmp_path, datetime.now(UTC) - timedelta(days=80))
+    certificate, key = firm.files([firm.leaf, firm.between, firm.root])
+    with at.path.open("a") as more:
+        more.write(f"tls: {{certificate: {certificate}, key: {key}}}\n")
+    checked = run_here("serve", "--config", str(at.path), "--check")
+    told = [each for each in checked.out.splitlines() if "tls.certificate" in each]
+    assert (checked.status, len(told)) == (0, 1), checked.out
+    assert told[0].startswith(f"warning: tls.certificate: {certificate} expires on ")
 
 
 def test_a_reserve_that_no_disk_of_this_size_can_have_is_refused(tmp_path: Path) -> None:

@@ -26,7 +26,7 @@ from cryptography.hazmat.primitives.serialization import (
 from tests.handshakes import certificate_shown, client_trusting, shake_hands
 from tinkbox.certificates import Certificates, Door
 from tinkbox.certificates.issuing import new_key, self_signed, signed
-from tinkbox.certificates.own_certificate import foreign_names
+from tinkbox.certificates.own_certificate import Remarks, foreign_names
 from tinkbox.model.errors import Unavailable
 
 NOW = datetime(2026, 11, 30, 12, tzinfo=UTC)
@@ -374,7 +374,7 @@ def test_box_that_had_an_authority_makes_no_other_one(opened: Open, tmp_path: Pa
     assert not [*(tmp_path / "tls").glob("*")]
     (tmp_path / "tls").mkdir(exist_ok=True, mode=0o700)
     (tmp_path / "tls/authority.key").write_bytes(key)
-    assert Certificates.examine(tmp_path, None, NOW, known=known) == []
+    assert Certificates.examine(tmp_path, None, NOW, known=known) == Remarks()
     assert opened(known=known).fingerprint == known
 
 
@@ -431,7 +431,7 @@ def test_certificate_of_the_authority_that_is_there_is_kept_as_it_is(opened: Ope
 
 
 def test_examination_makes_nothing(tmp_path: Path) -> None:
-    assert Certificates.examine(tmp_path, None, NOW) == []
+    assert Certificates.examine(tmp_path, None, NOW) == Remarks()
     assert [*tmp_path.iterdir()] == []
 
 
@@ -466,10 +466,10 @@ async def test_operators_certificate_is_read_again_when_it_was_renewed(
 ) -> None:
     certificates = opened(own=theirs.give(["box.example.org"]))
     clock.now += timedelta(days=390)
-    assert "expires on 2028-01-01" in certificates.problems[0]
+    assert ("expires on 2028-01-01" in certificates.warnings[0], certificates.problems) == (True, [])
     theirs.give(["box.example.org"], clock.now)
     await certificates.look()
-    assert certificates.problems == []
+    assert (certificates.warnings, certificates.problems) == ([], [])
     assert shown(certificates, "box.example.org", theirs.pem).not_valid_after_utc == clock.now + timedelta(days=397)
 
 
@@ -505,7 +505,7 @@ def test_certificate_that_is_not_valid_yet_is_told(opened: Open, theirs: Theirs,
     ).sign(theirs.authority.key, hashes.SHA256())  # fmt: skip
     certificate.write_bytes(later.public_bytes(Encoding.PEM))
     key.write_bytes(pem(mine))
-    (found,) = Certificates.examine(tmp_path, theirs.files, NOW)
+    (found,) = Certificates.examine(tmp_path, theirs.files, NOW).wrong
     assert "is not valid before 2026-12-01 12:00 UTC, and here it is 2026-11-30 12:00" in found
     assert opened(own=theirs.files).problems == [found]
 
@@ -549,7 +549,7 @@ async def test_certificate_that_cannot_be_shown_is_told_with_its_setting_and_kee
     for path, name in zip(theirs.files, (chain, key), strict=True):
         if name:
             path.write_bytes(contents[name])
-    (found,) = Certificates.examine(tmp_path, theirs.files, NOW)
+    (found,) = Certificates.examine(tmp_path, theirs.files, NOW).wrong
     assert re.match(rf"tls\.(certificate|key): .*{told}", found)
     certificates = opened(own=theirs.files)
     assert re.match(rf"tls\.(certificate|key): .*{told}.*Until then the box's own is shown", certificates.problems[0])

@@ -8,7 +8,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
-from cryptography.x509.oid import NameOID
+from cryptography.x509.oid import AuthorityInformationAccessOID, NameOID
 
 from tests.authority import as_authority, signed_by
 from tinkbox.wire.authority import fingerprint
@@ -17,13 +17,19 @@ from tinkbox.wire.authority import fingerprint
 class Firm:
     """`leaf` is for `localhost`, signed by `between`, which `root` signed; each has its key.
 
-    All begin a day before `now`; `leaf` ends `lasts` after that.
+    All begin a day before `now`, and end `lasts` after that.  With `issuer_at` the servers' say that their signer's is at that URL.
     """
 
-    def __init__(self, folder: Path, now: datetime | None = None, lasts: timedelta = timedelta(days=90)) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        now: datetime | None = None,
+        lasts: timedelta = timedelta(days=90),
+        issuer_at: str = "",
+    ) -> None:
         self.folder = folder
         self._begins = (now or datetime.now(UTC)).replace(microsecond=0) - timedelta(days=1)
-        self._lasts = lasts
+        self._lasts, self._issuer_at = lasts, issuer_at
         self.root_key, self.between_key, self.leaf_key = (ec.generate_private_key(ec.SECP256R1()) for _ in range(3))
         self.root = self._signed("Firm Root", self.root_key, "Firm Root", self.root_key)
         self.between = self._signed("Firm R10", self.between_key, "Firm Root", self.root_key)
@@ -55,6 +61,8 @@ class Firm:
         made = made.add_extension(signed_by(by), critical=False)
         if name == "box":
             made = made.add_extension(x509.SubjectAlternativeName([x509.DNSName("localhost")]), critical=False)
+            if self._issuer_at:
+                made = made.add_extension(_issuer_at(self._issuer_at), critical=False)
         else:
             made = as_authority(made, key)
         return made.sign(by, hashes.SHA256())
@@ -70,6 +78,11 @@ def fingerprint_of(certificate: x509.Certificate) -> str:
 
 def _key_pem(key: ec.EllipticCurvePrivateKey) -> bytes:
     return key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+
+
+def _issuer_at(url: str) -> x509.AuthorityInformationAccess:
+    place = x509.UniformResourceIdentifier(url)
+    return x509.AuthorityInformationAccess([x509.AccessDescription(AuthorityInformationAccessOID.CA_ISSUERS, place)])
 
 
 def _name(text: str) -> x509.Name:

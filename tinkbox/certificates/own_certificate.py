@@ -13,9 +13,11 @@ from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat, load_pem_private_key
 
+from tinkbox.certificates.chains import broken_link
 from tinkbox.certificates.contexts import Contexts, server_contexts, show
 from tinkbox.certificates.issuing import called, covers, encoded_key, is_authority, names_of
 from tinkbox.model.errors import Unavailable
+from tinkbox.trusted_authorities import trusted_certificates
 from tinkbox.wire.authority import fingerprint
 
 # What renews certificates (ACME's clients, cert-manager) does so with a third of their life left, or with half of a short one's:
@@ -41,7 +43,8 @@ class Remarks:
 class OwnCertificate:
     """A certificate with its key, and the `change` of the files that it was read from.
 
-    `authority` is the fingerprint of the last certificate of its chain, by which `tinkbox login` has it compared.
+    `authority` is the fingerprint of the last certificate of its chain, by which `tinkbox login` has it compared, and `broken_link` what
+    may keep clients from believing that chain, for a person; empty: nothing is known.
     """
 
     contexts: Contexts
@@ -51,6 +54,7 @@ class OwnCertificate:
     ends: datetime
     path: Path
     change: Change
+    broken_link: str
 
     def is_for(self, host: str) -> bool:
         return covers(self.names, host)
@@ -67,12 +71,13 @@ class OwnCertificate:
         return ""
 
     def warnings(self, now: datetime) -> list[str]:
-        """What will be wrong with it soon, each for a person, while it is valid."""
-        if self.ends - now >= min(_ENDS_SOON, (self.ends - self.begins) / _LATE):
-            return []
-        return [
-            f"tls.certificate: {self.path} expires on {self.ends:%Y-%m-%d %H:%M} UTC: renew it, and it is read again by itself"
-        ]
+        """What will be wrong with it soon, and what some clients refuse, each for a person, while it is valid."""
+        found = [self.broken_link] if self.broken_link else []
+        if self.ends - now < min(_ENDS_SOON, (self.ends - self.begins) / _LATE):
+            found.append(
+                f"tls.certificate: {self.path} expires on {self.ends:%Y-%m-%d %H:%M} UTC: renew it, and it is read again by itself"
+            )
+        return found
 
 
 def read_own(certificate: Path, key: Path) -> OwnCertificate:
@@ -103,8 +108,9 @@ def read_own(certificate: Path, key: Path) -> OwnCertificate:
     leaf = chain[0]
     last = fingerprint(chain[-1].public_bytes(Encoding.DER))
     return OwnCertificate(
-        contexts, names, last, leaf.not_valid_before_utc, leaf.not_valid_after_utc, certificate, change
-    )
+        contexts, names, last, leaf.not_valid_before_utc, leaf.not_valid_after_utc, certificate, change,
+        broken_link(chain, certificate, trusted_certificates),
+    )  # fmt: skip
 
 
 def _misplaced(chain: Sequence[x509.Certificate], at: int, certificate: Path, key: Path) -> str:

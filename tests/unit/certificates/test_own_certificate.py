@@ -1,11 +1,14 @@
 """What is said of the operator's certificate: which of a file is the server's, whose key there is, and who signed what."""
 
+import re
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from cryptography import x509
 
-from tests.firm import Firm
+from tests.firm import Firm, pem
 from tinkbox.certificates import Certificates
 from tinkbox.certificates.own_certificate import read_own
 from tinkbox.model.errors import Unavailable
@@ -83,3 +86,69 @@ def test_certificate_that_ends_soon_is_no_error(firm: Firm) -> None:
     for before, told in ((timedelta(days=20), (0, 0)), (timedelta(days=7), (0, 1)), (timedelta(0), (1, 0))):
         found = Certificates.examine(firm.folder, own, ends - before)
         assert (len(found.wrong), len(found.warnings)) == told
+
+
+@pytest.fixture
+def trusts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Has this host trust these certificates alone."""
+
+    def trust(*certificates: x509.Certificate) -> None:
+        file = tmp_path / "trusted.pem"
+        file.write_bytes(b"".join(map(pem, certificates)))
+        monkeypatch.setenv("SSL_CERT_FILE", str(file))
+        monkeypatch.setenv("SSL_CERT_DIR", str(tmp_path / "none"))
+
+    return trust
+
+
+def warnings(firm: Firm, *chain: x509.Certificate) -> list[str]:
+    return read_own(*firm.files(chain)).warnings(NOW)
+
+
+def test_certificate_alone_whose_signer_this_host_does_not_know_is_told_with_what_to_append(
+    firm: Firm, trusts: Callable[..., None]
+) -> None:
+    trusts(firm.root)
+    (told,) = warnings(firm, firm.leaf)
+    path = firm.folder / "chain.pem"
+    assert told.startswith(f"tls.certificate: {path} holds the certificate of CN=box alone. CN=Firm R10 signed it")
+    assert "clients that trust only the root refuse the box: append the certificate of CN=Firm R10 with" in told
+    assert f"`cat {path} intermediate.pem > fullchain.pem`" in told
+
+
+def test_place_where_a_certificate_says_that_its_signers_is_to_be_had_is_told(
+    tmp_path: Path, trusts: Callable[..., None]
+) -> None:
+    trusts()
+    firm = Firm(tmp_path, NOW, issuer_at="http://pki.firm.example/r10.crt")
+    (told,) = warnings(firm, firm.leaf)
+    assert "the certificate of CN=Firm R10 (it is to be had at http://pki.firm.example/r10.crt) with" in told
+
+
+def test_chains_that_clients_can_follow_are_told_nothing_of(firm: Firm, trusts: Callable[..., None]) -> None:
+    trusts()
+    for chain in (
+        [firm.leaf, firm.between],
+        [firm.leaf, firm.between, firm.root],
+        [firm.self_signed()],
+        [firm.of_root(), firm.root],
+    ):
+        assert warnings(firm, *chain) == []
+    trusts(firm.root)
+    assert warnings(firm, firm.of_root()) == []
+
+
+@pytest.mark.parametrize(
+    ("chain", "told"),
+    [
+        (["leaf", "root"], "certificate 2, CN=Firm Root, did not sign .* CN=box, so clients .*: put the certificate of CN=Firm R10 between"),
+        (["leaf", "root", "between"], "certificate 2, CN=Firm Root, did not sign .*, CN=box, and some .* order: put CN=Firm R10 directly"),
+        (["leaf", "between", "root", "leaf"], "certificate 4, CN=box, did not sign .*, CN=Firm Root, which is a root: take out what"),
+    ],
+)  # fmt: skip
+def test_certificates_of_which_one_did_not_sign_the_one_before_are_told(
+    firm: Firm, trusts: Callable[..., None], chain: list[str], told: str
+) -> None:
+    trusts()
+    (found,) = warnings(firm, *(getattr(firm, each) for each in chain))
+    assert re.search(told, found), found

@@ -2,19 +2,17 @@
 
 import ssl
 from contextlib import suppress
-from pathlib import Path
 from socket import create_connection
 from typing import Any, Final
 from urllib.parse import urlsplit
 
 from tinkbox.model.errors import Unavailable
+from tinkbox.trusted_authorities import trusted_authorities, trusted_certificates
 from tinkbox.wire.authority import fingerprint
 from tinkbox.wire.authority import is_boxs_own as is_name_of_own
 
 _PORT: Final = 443
 _GOODBYE_SECONDS: Final = 2.0
-_BEGIN: Final = "-----BEGIN CERTIFICATE-----"
-_END: Final = "-----END CERTIFICATE-----"
 NO_TLS: Final = "WRONG_VERSION_NUMBER"  # of OpenSSL: what answers begins with no record of TLS
 # X509_V_ERR_… of OpenSSL.
 _OUTDATED: Final = (9, 10)
@@ -27,7 +25,7 @@ def trust_in(authority: str) -> ssl.SSLContext:
     Raises Unavailable for what is no certificate.
     """
     if not authority:
-        return ssl.create_default_context()
+        return trusted_authorities()
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     # The end of an operator's chain may be an authority between, which another one signed.
     context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
@@ -69,12 +67,7 @@ def is_surely_unknown(authority: str) -> bool:
     told = _names(authority)
     if told is None or told.get("subject") != told.get("issuer"):
         return False
-    found = ssl.PEM_cert_to_DER_cert(authority)
-    if found in ssl.create_default_context().get_ca_certs(binary_form=True):
-        return False
-    # Those in a folder are loaded when they are needed only.
-    folder = ssl.get_default_verify_paths().capath
-    return folder is None or not any(found in _in_file(each) for each in Path(folder).glob("*.[0-9]*"))
+    return ssl.PEM_cert_to_DER_cert(authority) not in trusted_certificates()
 
 
 def is_boxs_own(authority: str) -> bool:
@@ -94,16 +87,6 @@ def _names(authority: str) -> dict[str, Any] | None:
     except (ssl.SSLError, ValueError):
         return None
     return dict(told)
-
-
-def _in_file(path: Path) -> list[bytes]:
-    """The certificates (DER) of a file in a folder of authorities; none where it cannot be read."""
-    try:
-        text = path.read_text(errors="replace")
-        pieces = [f"{piece}{_END}" for piece in text.split(_END)[:-1]]
-        return [ssl.PEM_cert_to_DER_cert(each[each.index(_BEGIN) :]) for each in pieces if _BEGIN in each]
-    except (OSError, ValueError):
-        return []
 
 
 def _end(connection: ssl.SSLSocket) -> None:

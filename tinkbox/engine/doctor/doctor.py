@@ -221,7 +221,11 @@ RULES: Sequence[Rule] = (
     Rule("ClockBehind", "a clock that is behind what was stored", clock_behind),
     Rule("ClockOff", "a clock that differs from its time server's", clock_off),
     Rule("ClockJumped", "a clock that was set while tinkbox ran", clock_jumped),
-    Rule("CertificateTrouble", "a certificate of the doors that ends or cannot be renewed", certificate_trouble),
+    Rule(
+        "CertificateTrouble",
+        "a certificate of the doors that ends, cannot be renewed, or lacks the one that signed it",
+        certificate_trouble,
+    ),
     Rule("ArpSilent", "this host, where it answers no ARP", arp_silent),
     Rule("NoCarrier", "a provisioning interface without a link", no_carrier),
     Rule("OtherAppliance", "another tinkbox on a provisioning network", other_appliance),

@@ -12,7 +12,7 @@ from subprocess import PIPE, run
 import pytest
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
-from tests.firm import Firm, fingerprint_of
+from tests.firm import Firm, fingerprint_of, pem
 from tests.integration.cli.person import Person
 from tests.integration.cli.serving import run_here
 from tests.integration.cli.tls_box import TOKEN, TlsBox, tls_box
@@ -247,6 +247,66 @@ def test_operators_chain_with_its_root_is_told_as_the_operators(firm: Firm, tmp_
         assert "It is none that a box makes" in failed.err
         assert run_here("login", url, "--fingerprint", fingerprint_of(firm.root), stdin=LINE).status == 0
         assert box.certificates.own == (fingerprint_of(firm.root), frozenset(["localhost"]))
+
+
+def test_certificate_alone_is_not_called_an_authority(firm: Firm, tmp_path: Path) -> None:
+    with tls_box(tmp_path / "box", own=firm.files([firm.leaf])) as box:
+        url, alone = box.url.replace("127.0.0.1", "localhost"), fingerprint_of(firm.leaf)
+        failed = run_here("login", url, stdin=LINE)
+        assert f"whether {alone}, which {url} shows, is the right certificate: compare" in failed.err
+        assert (
+            "It is no authority, but the operator's certificate (tls.certificate) itself: after each renewal"
+            in failed.err
+        )
+        assert run_here("login", url, "--fingerprint", alone, stdin=LINE).status == 0
+        assert run_here("osie", "list").status == 0
+        assert run_here("login", "--list").out == f"* {url}  {alone}  (its certificate itself, until that is renewed)\n"
+    renewed = Firm(tmp_path)
+    port = int(url.rpartition(":")[2])
+    with tls_box(tmp_path / "box", port, own=renewed.files([renewed.leaf])) as box:
+        failed = run_here("login", url, stdin=LINE)
+        assert f"{url} shows another certificate than the one that you accepted" in failed.err
+        assert "You accepted a certificate itself, which is another one after each renewal" in failed.err
+        assert box.heard == []
+
+
+def test_box_that_shows_an_operators_certificate_since_is_logged_in_to_once_its_fingerprint_is_confirmed(
+    firm: Firm, tmp_path: Path, home: Path
+) -> None:
+    own, ours, root = firm.files([firm.leaf, firm.between, firm.root]), tmp_path / "root.pem", fingerprint_of(firm.root)
+    ours.write_bytes(pem(firm.root))
+    with tls_box(tmp_path / "box") as box:
+        url, boxs, port = (
+            box.url.replace("127.0.0.1", "localhost"),
+            box.certificates.fingerprint,
+            box.url.rpartition(":")[2],
+        )
+        assert run_here("login", url, "--fingerprint", boxs, stdin=LINE).status == 0
+    before = home.read_text()
+    with tls_box(tmp_path / "box", int(port), own=own) as box:
+        for command in (["osie", "list"], ["login", url]):
+            failed = run_here(*command, stdin=LINE)
+            assert (failed.status, f"You accepted {boxs}, and now it shows {root}" in failed.err) == (3, True)
+            assert "the operator may have set tls.certificate since, for the name by which you ask" in failed.err
+            assert f"`tinkbox login {url} --fingerprint {root}` keeps the new one" in failed.err
+        with Person(["login", url], {"XDG_CONFIG_HOME": str(tmp_path / "config")}) as anna:
+            anna.sees(f"now:      {root}".encode())
+            anna.sees(b"Is it the same?")
+            anna.type(b"\r")
+            anna.sees(b"what was kept stays")
+            assert anna.ends() == 1
+        assert (box.heard, home.read_text()) == ([], before)
+        for environment, trust in (({}, root), ({"SSL_CERT_FILE": str(ours)}, "trusted by this host")):
+            home.write_text(before)
+            with Person(["login", url], {"XDG_CONFIG_HOME": str(tmp_path / "config"), **environment}) as anna:
+                anna.sees(f"accepted: {boxs}".encode())
+                anna.sees(b"Is it the same?")
+                anna.type(b"yes\r")
+                anna.sees(b"(empty: the one that is kept)")
+                anna.type(b"\r")
+                anna.sees(b"Logged in to ")
+                assert anna.ends() == 0
+            assert run_here("login", "--list").out == f"* {url}  {trust}\n"
 
 
 def test_operators_chain_that_does_not_hold_together_is_told(firm: Firm, tmp_path: Path) -> None:

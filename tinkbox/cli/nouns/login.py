@@ -19,6 +19,10 @@ The token is typed, or read from standard input. Then nobody is asked, so name
 the fingerprint: tinkbox login box --fingerprint SHA256:... < token."""
 SECONDS: Final = 10.0
 _OPERATORS: Final = "It is none that a box makes, but signed the operator's certificate (tls.certificate)"
+_ALONE: Final = (
+    "It is no authority, but the operator's certificate (tls.certificate) itself: after each renewal it is another one, and `tinkbox login` "
+    "asks again. That ends once the file of tls.certificate goes on to the authority that signed it"
+)
 _TRUST_IT: Final = (
     "have this host trust it (its list of authorities, or SSL_CERT_FILE=FILE), and log in without --fingerprint"
 )
@@ -65,7 +69,6 @@ def trusted_authority(url: str, kept: str, expected: str | None) -> str:
         changed_authority,
         distrusted,
         fingerprint_of,
-        is_boxs_own,
         is_surely_unknown,
         shown_authority,
         verify,
@@ -84,28 +87,58 @@ def trusted_authority(url: str, kept: str, expected: str | None) -> str:
                 if kept and fingerprint_of(shown_authority(url, SECONDS)) == fingerprint_of(kept):
                     raise Unreachable(distrusted(url, url, kept, error, SECONDS)) from None
         shown = shown_authority(url, SECONDS)
-        found = fingerprint_of(shown)
-        if wanted and found != wanted:
-            own = (
-                ""
-                if is_boxs_own(shown)
-                else f". {_OPERATORS}; where you named the authority that signed the one shown, {_TRUST_IT}"
-            )
-            raise Unreachable(
-                f"{url} shows another authority than the one you named, so somebody may be between you and the box. Nothing was "
-                f"sent. You named {wanted}, and it shows {found}. `tinkbox authority` on the box prints the right one{own}"
-            )
-        if kept and not wanted:
+        if wanted and fingerprint_of(shown) != wanted:
+            raise Unreachable(_other_than_named(url, wanted, shown))
+        if kept and not wanted and not Questions(yes=False).can_ask:
             raise Unreachable(changed_authority(url, url, kept, shown))
+        known_here = bool(kept) and not wanted and _is_trusted_here(url, shown)
         try:
             verify(url, shown, SECONDS)
         except ssl.SSLCertVerificationError as error:
             raise Unreachable(distrusted(url, url, shown, error, SECONDS)) from None
     except (OSError, ValueError) as error:
         raise Unreachable(_unreached(url, error)) from None
+    if kept and not wanted:
+        _have_change_trusted(url, kept, shown, known_here=known_here)
+        return "" if known_here else shown
     if not wanted:
-        _have_trusted(url, found, own=is_boxs_own(shown))
+        _have_trusted(url, shown)
     return shown
+
+
+def _is_trusted_here(url: str, shown: str) -> bool:
+    """Whether this host trusts a box that shows this (PEM) without anything that is kept."""
+    from tinkbox.client.operator.box_certificates import is_surely_unknown, verify
+
+    if is_surely_unknown(shown):
+        return False
+    try:
+        verify(url, "", SECONDS)
+    except ssl.SSLCertVerificationError:
+        return False
+    return True
+
+
+def _other_than_named(url: str, wanted: str, shown: str) -> str:
+    from tinkbox.client.operator.box_certificates import fingerprint_of, is_boxs_own, what_is
+
+    own = (
+        ""
+        if is_boxs_own(shown)
+        else f". {_operators(shown)}; where you named the authority that signed the one shown, {_TRUST_IT}; the box's own is shown to who asks "
+        "by an address"
+    )
+    return (
+        f"{url} shows another {what_is(shown)} than the one you named, so somebody may be between you and the box. Nothing was "
+        f"sent. You named {wanted}, and it shows {fingerprint_of(shown)}. `tinkbox authority` on the box prints the right one{own}"
+    )
+
+
+def _operators(shown: str) -> str:
+    """What to say of a certificate (PEM) that is none of a box's own authority."""
+    from tinkbox.client.operator.box_certificates import is_authority
+
+    return _OPERATORS if is_authority(shown) else _ALONE
 
 
 def keep(url: str, authority: str, token: str) -> None:
@@ -129,24 +162,49 @@ def keep(url: str, authority: str, token: str) -> None:
     print(clean(f"Logged in to {url}. Commands speak to it from now on (kept in {path}); `tinkbox logout` ends that."))
 
 
-def _have_trusted(url: str, found: str, *, own: bool) -> None:
-    """Ask whether an authority is the right one; `own`: it is one as boxes make them."""
-    questions = Questions(yes=False)
+def _have_trusted(url: str, shown: str) -> None:
+    """Ask whether an authority (PEM) is the right one."""
+    from tinkbox.client.operator.box_certificates import fingerprint_of, is_boxs_own, printed_behind, what_is
+
+    questions, found, what, own = Questions(yes=False), fingerprint_of(shown), what_is(shown), is_boxs_own(shown)
     if not questions.can_ask:
-        other = "" if own else f". {_OPERATORS}; if this host should know it, {_TRUST_IT}"
+        other = "" if own else f". {_operators(shown)}; if this host should know it, {_TRUST_IT}"
         raise Invalid(
-            f"nobody is there to say whether {found}, which {url} shows, is the right authority: compare it with what `tinkbox "
-            f"authority` prints on the box, and type `tinkbox login {url} --fingerprint` with that one behind it{other}"
+            f"nobody is there to say whether {found}, which {url} shows, is the right {what}: compare it with what `tinkbox "
+            f"authority` prints on the box{printed_behind(shown)}, and type `tinkbox login {url} --fingerprint` with that one behind it{other}"
         )
-    print(clean(f"{url} shows an authority that this host does not know:"))
+    print(clean(f"{url} shows {'an' if what == 'authority' else 'a'} {what} that this host does not know:"))
     print(clean(f"  {found}"))
     if own:
         print("`tinkbox authority` on the box prints the right one, and so does `tinkbox serve` when it starts.")
     else:
-        print(f"{_OPERATORS}. `tinkbox authority` on the box prints it behind the box's own.")
+        print(f"{_operators(shown)}. `tinkbox authority` on the box prints it behind the box's own.")
         print(f"If this host should know it, say no, and {_TRUST_IT}.")
     if not questions.agreed("Is it the same?", proposed=False):
         raise Invalid("you did not say yes, so nothing was sent and nothing is kept")
+
+
+def _have_change_trusted(url: str, kept: str, shown: str, *, known_here: bool) -> None:
+    """Ask whether what a box shows (PEM) is right, which is another than the one that is kept (PEM).
+
+    `known_here`: this host trusts it anyway, and what is kept from then on is no certificate.
+    """
+    from tinkbox.client.operator.box_certificates import another, fingerprint_of, printed_behind, why_changed
+
+    print(clean(another(url, shown)))
+    print(clean(f"  accepted: {fingerprint_of(kept)}"))
+    print(clean(f"  now:      {fingerprint_of(shown)}"))
+    if why := why_changed(kept, shown).strip():
+        print(why)
+    if known_here:
+        print(
+            "This host trusts who signed it. If you say yes, it is trusted as any other site, and no fingerprint is kept."
+        )
+    print(f"`tinkbox authority` on the box prints the right one{printed_behind(shown)}.")
+    if not Questions(yes=False).agreed("Is it the same?", proposed=False):
+        raise Invalid(
+            "you did not say yes, so nothing was sent, and what was kept stays: until the box shows that again, commands to it are refused"
+        )
 
 
 def _token_by_issuer(url: str, authority: str) -> str:
@@ -175,13 +233,15 @@ def _token(url: str, kept: str) -> str:
 
 
 def _show_kept() -> None:
-    from tinkbox.client.operator.box_certificates import fingerprint_of
+    from tinkbox.client.operator.box_certificates import fingerprint_of, is_authority
 
     kept = read_boxes()
     if not kept.boxes:
         print("You are logged in to no box: tinkbox login https://box:7080", file=sys.stderr)
     for url, box in kept.boxes.items():
         trust = fingerprint_of(box.authority) if box.authority else "trusted by this host"
+        if box.authority and not is_authority(box.authority):
+            trust += "  (its certificate itself, until that is renewed)"
         print(clean(f"{'*' if url == kept.current else ' '} {url}  {trust}"))
 
 

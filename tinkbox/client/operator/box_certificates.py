@@ -78,6 +78,16 @@ def is_boxs_own(authority: str) -> bool:
     return any(key == "commonName" and is_name_of_own(value) for part in told["subject"] for key, value in part)
 
 
+def is_authority(shown: str) -> bool:
+    """Whether a certificate (PEM) is an authority's, and not the one of a server alone."""
+    return _names(shown) is not None
+
+
+def what_is(shown: str) -> str:
+    """What people are told that a certificate (PEM) is, which they are to trust."""
+    return "authority" if is_authority(shown) else "certificate"
+
+
 def _names(authority: str) -> dict[str, Any] | None:
     """Whom an authority (PEM) names as itself and as who signed it; None of what is no authority's certificate."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
@@ -139,17 +149,43 @@ def speaks_no_tls(where: str) -> str:
 
 def changed_authority(where: str, url: str, kept: str, shown: str) -> str:
     """What to say of a box that shows another authority (PEM) than the one that is kept (PEM)."""
-    renewed = (
-        ""
-        if is_boxs_own(shown)
-        else "It is none that a box makes: the operator's certificate may have been renewed by another authority. "
-    )
     return (
-        f"{where} shows another authority than the one that you accepted, so somebody may be between you and the box. "
-        f"Nothing was sent. You accepted {fingerprint_of(kept)}, and now it shows {fingerprint_of(shown)}. {renewed}Type `tinkbox "
-        f"authority` on the box: it prints the right one. If that is what it shows now, `tinkbox login {url} --fingerprint "
-        f"{fingerprint_of(shown)}` keeps the new one, and your token"
+        f"{another(where, shown)} Nothing was sent. You accepted {fingerprint_of(kept)}, and now it shows {fingerprint_of(shown)}. "
+        f"{why_changed(kept, shown)}Type `tinkbox authority` on the box: it prints the right one{printed_behind(shown)}. If that is what it "
+        f"shows now, `tinkbox login {url} --fingerprint {fingerprint_of(shown)}` keeps the new one, and your token"
     )
+
+
+def another(where: str, shown: str) -> str:
+    """How it begins to be told that a box shows another (PEM) than the one that a person accepted."""
+    return f"{where} shows another {what_is(shown)} than the one that you accepted, so somebody may be between you and the box."
+
+
+def why_changed(kept: str, shown: str) -> str:
+    """What may have had a box that showed what is kept (PEM) show another (PEM) since, with a space behind it; empty: nothing is known."""
+    if is_boxs_own(shown):
+        return (
+            ""
+            if is_boxs_own(kept)
+            else "You accepted that of an operator's certificate, and this is called as a box's own authority: tls.certificate may have been taken "
+            "out, or lost this name, or it cannot be used. "
+        )
+    if is_boxs_own(kept):
+        return (
+            "You accepted a box's own authority, and this is none: the operator may have set tls.certificate since, for the name by which you "
+            "ask. Asked by its address, the box still shows its own. "
+        )
+    if not is_authority(kept):
+        return (
+            "You accepted a certificate itself, which is another one after each renewal. Once the file of tls.certificate goes on to the "
+            "authority that signed it, that one is asked for, and stays. "
+        )
+    return "It is none that a box makes: the operator's certificate may have been renewed by another authority. "
+
+
+def printed_behind(shown: str) -> str:
+    """Where `tinkbox authority` prints what a box shows (PEM), to stand behind the words of that."""
+    return "" if is_boxs_own(shown) else " behind the box's own"
 
 
 def _other_authority(url: str, authority: str, seconds: float) -> str:

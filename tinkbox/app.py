@@ -68,6 +68,7 @@ from tinkbox.door.requests.live_requests import end_with_token
 from tinkbox.door.requests.paths import add_routes
 from tinkbox.door.requests.pressure import Pressure
 from tinkbox.engine.audit.at_rest import damage_of as audit_damage
+from tinkbox.engine.audit.delivery import examine_syslog
 from tinkbox.engine.audit.head import KEY as AUDIT_KEY
 from tinkbox.engine.secrets.key import KEY_FILE, SecretKey, key_source
 from tinkbox.engine.templates.rendering_process import render_confined
@@ -94,6 +95,7 @@ from tinkbox.model.limits import (
 from tinkbox.model.sizes import show_size
 from tinkbox.model.text import counted
 from tinkbox.model.token_mask import TokenMask
+from tinkbox.oidc.issuer_keys import fetched_keys
 from tinkbox.osie.image import images as osie_images
 from tinkbox.private_files import (
     FILE,
@@ -123,6 +125,8 @@ from tinkbox.wire.operator_door import LOCK
 _log = logging.getLogger(__name__)
 # For an appliance on this host to take a connection in.
 ANSWER_SECONDS = 5.0
+# For which a check waits for each answer of what other hosts serve.
+ELSEWHERE_SECONDS = 5.0
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 _UCRED = struct.Struct("3i")  # unix(7), SO_PEERCRED: pid, uid, gid
 # What everybody is served is left as it is, whoever put it there, and so is what containers write.
@@ -794,12 +798,12 @@ async def check(
     OSIE no machine can be provisioned, so it has to be there unless it follows.  Beside an appliance that runs with the same
     folder its ports are left alone.  A Docker engine is not needed: without one everything works but hosted services.
     """
-    wrong, later, borne = list[str](), list[str](), list[str]()
+    wrong, later, borne, warnings = list[str](), list[str](), list[str](), list[str]()
     for line in contradictions.lowered(settings):
         say(line)
     with _noting(wrong):
         load_loaders()
-    running, usable = None, False
+    running, usable, issuers_ca = None, False, None
     named = _named(settings.data)
     with _noting(wrong), as_owner(settings.data) as owner:
         if owner:
@@ -815,18 +819,19 @@ async def check(
             partial(refuse_emptied_store, settings.data), partial(examine_store, settings.data / STORE),
             partial(examine_tokens, settings.data, settings.operator.people),
             partial(stored_secret, settings.data / BOOT_KEY), partial(stored_secret, settings.data / AUDIT_KEY),
-            partial(told_systems, settings), partial(examine_issuer, settings),
+            partial(told_systems, settings),
         ):  # fmt: skip
             with _noting(wrong):
                 look()
+        with _noting(wrong):
+            issuers_ca = examine_issuer(settings)
         with _noting(wrong):
             own = Certificates.examine(
                 settings.data, settings.tls.own, datetime.now(UTC), authority_key=authority_key(),
                 known=known_authority_of(settings.data / STORE), program=named,
             )  # fmt: skip
             borne += own.wrong
-            for each in own.warnings:
-                say(f"warning: {each}")
+            warnings += own.warnings
         borne += _served_without(settings, file, osie_follows=osie_follows)
         for line in (*missing_store(settings.data), *told_before(settings.data, settings.operator.people)):
             say(line)
@@ -850,11 +855,39 @@ async def check(
             say(f"Docker engine {await engine.version()} at {settings.docker}")
     except EngineAway as error:
         say(f"{error}: workflow services cannot be hosted, everything else works")
-    for line in later:
-        say(f"before a unit uses it: {line}")
-    for line in dict.fromkeys([*wrong, *borne]):
-        say(f"wrong: {line}")
+    warnings += [*await _no_log_in(settings, issuers_ca), *await _no_syslog(settings)]
+    for line in (
+        *(f"warning: {each}" for each in warnings),
+        *(f"before a unit uses it: {each}" for each in later),
+        *(f"wrong: {each}" for each in dict.fromkeys([*wrong, *borne])),
+    ):
+        say(line)
     return Checked(refused=wrong, borne=borne)
+
+
+async def _no_log_in(settings: Settings, ca_pem: str | None) -> list[str]:
+    """Why no person can log in by `operator.oidc` now, whose authority is `ca_pem`, None: it cannot be read."""
+    issuer = settings.operator.oidc.issuer
+    if issuer and ca_pem is not None:
+        try:
+            await fetched_keys(issuer, ca_pem, ELSEWHERE_SECONDS)
+        except Unavailable as error:
+            return [f"operator.oidc: no person can log in with their company's account: {error}"]
+    return []
+
+
+async def _no_syslog(settings: Settings) -> list[str]:
+    """Why the server of `audit.syslog` gets no lines of the audit now."""
+    server = settings.audit.syslog
+    if server is not None:
+        try:
+            await asyncio.to_thread(examine_syslog, server, ELSEWHERE_SECONDS)
+        except OSError as error:
+            why = error.strerror or str(error)
+            return [
+                f"audit.syslog: {server} takes no lines of the audit ({why}), so they wait: look at that server, its name, and the network to it"
+            ]
+    return []
 
 
 def _served_without(settings: Settings, file: Path, *, osie_follows: bool) -> list[str]:
@@ -885,7 +918,9 @@ def _examine_audit(data: Path) -> None:
 
 def _examine_audit_file(named: str) -> None:
     """Raise Unavailable where the lines of the audit cannot be added to the file of `audit.file`."""
-    path = Path(named)
+    path = Path(os.path.realpath(named))
+    if named and path.is_dir():
+        raise Unavailable(f"audit.file: {named} is a folder, and takes no lines of the audit: name a file in it")
     if not named or os.access(path if path.exists() else path.parent, os.W_OK, effective_ids=True):
         return
     why = (

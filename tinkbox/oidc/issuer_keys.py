@@ -57,20 +57,28 @@ class IssuerKeys:
 
     async def _fetch(self) -> None:
         try:
-            tls = await asyncio.to_thread(partial(trusting, self._ca_pem) if self._ca_pem else trusted_authorities)
-            async with IssuerClient(self._issuer, tls, self._seconds) as client:
-                where = (await client.discovery()).jwks_uri
-                if not where:
-                    raise Invalid("the issuer's discovery document has no jwks_uri")
-                keys = parse_keys(await client.document(where))
-            if not keys:
-                raise Invalid(f"{where} has no key that tinkbox can use")
-        except Refusal as error:
-            failed = Unavailable(f"the issuer {self._issuer} does not tell its keys: {error}")
+            keys = await fetched_keys(self._issuer, self._ca_pem, self._seconds)
+        except Unavailable as failed:
             self._failed = (self._monotonic(), failed)
             _log.warning("%s", failed, extra={"action": "oidc.failed"})
-            raise failed from None
+            raise
         self._keys, self._fetched_at, self._failed = keys, self._monotonic(), None
+
+
+async def fetched_keys(issuer: str, ca_pem: str, seconds: float) -> Sequence[Key]:
+    """The keys of an issuer, each of whose documents is waited for so long; raises Unavailable, which names it, where it does not tell them."""
+    try:
+        tls = await asyncio.to_thread(partial(trusting, ca_pem) if ca_pem else trusted_authorities)
+        async with IssuerClient(issuer, tls, seconds) as client:
+            where = (await client.discovery()).jwks_uri
+            if not where:
+                raise Invalid("the issuer's discovery document has no jwks_uri")
+            keys = parse_keys(await client.document(where))
+        if not keys:
+            raise Invalid(f"{where} has no key that tinkbox can use")
+    except Refusal as error:
+        raise Unavailable(f"the issuer {issuer} does not tell its keys: {error}") from None
+    return keys
 
 
 def authority_in(file: Path) -> str:

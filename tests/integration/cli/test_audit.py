@@ -151,7 +151,7 @@ def run_as_root(*words: str) -> Ended:
         os.umask(before)
 
 
-def test_check_tells_lines_that_another_program_changed_and_a_file_that_none_gets_into(
+def test_check_tells_lines_that_another_program_changed_a_missing_key_and_a_file_that_none_gets_into(
     configuration: Configuration, tmp_path: Path
 ) -> None:
     with serving(configuration):
@@ -159,8 +159,16 @@ def test_check_tells_lines_that_another_program_changed_and_a_file_that_none_get
     give_osie(configuration.data)
     check = ("serve", "--config", str(configuration.path), "--check")
     assert run_here(*check).status == 0
-    with configuration.path.open("a") as more:
-        more.write(f"audit: {{file: {tmp_path}/none/audit.jsonl}}\n")
+    before, key = configuration.path.read_text(), configuration.data / "audit.key"
+    configuration.path.write_text(before + f"audit: {{file: {tmp_path}}}\n")
+    kept = key.read_bytes()
+    key.unlink()
+    checked = run_here(*check)
+    assert (checked.status, f"wrong: audit.file: {tmp_path} is a folder" in checked.out) == (1, True), checked.out
+    assert f"{key}, the key by which {configuration.data}/audit.head is sealed, is missing. Put it back" in checked.out
+    assert not key.exists()
+    key.write_bytes(kept)
+    configuration.path.write_text(before + f"audit: {{file: {tmp_path}/none/audit.jsonl}}\n")
     checked = run_here(*check)
     assert (checked.status, f"wrong: audit.file: no line of the audit gets into {tmp_path}/none/audit.jsonl" in checked.out) == (1, True)  # fmt: skip
     (tmp_path / "none").mkdir()

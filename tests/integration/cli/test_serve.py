@@ -313,6 +313,29 @@ def test_a_certificate_of_the_operators_that_ends_soon_is_a_warning_and_no_error
     assert told[0].startswith(f"warning: tls.certificate: {certificate} expires on ")
 
 
+def test_an_issuer_and_a_syslog_server_that_are_away_are_warnings(tmp_path: Path) -> None:
+    at = configure(tmp_path)
+    give_osie(at.data)
+    issuers, syslogs = own_ports(2)
+    oidc = f'oidc: {{issuer: "http://127.0.0.1:{issuers}", client_id: tinkbox, groups: {{lab: [look]}}}}'
+    at.path.write_text(
+        at.path.read_text().replace("group: off}", f"group: off, {oidc}}}")
+        + f'audit: {{syslog: "tcp://127.0.0.1:{syslogs}"}}\n'
+    )
+    checked = run_here("serve", "--config", str(at.path), "--check")
+    assert checked.status == 0, checked.out
+    assert (
+        "warning: operator.oidc: no person can log in with their company's account: the issuer "
+        f"http://127.0.0.1:{issuers} does not tell its keys: 127.0.0.1:{issuers} cannot be reached: "
+    ) in checked.out
+    assert (
+        f"warning: audit.syslog: tcp://127.0.0.1:{syslogs} takes no lines of the audit (Connection refused)"
+        in checked.out
+    )
+    with socket.create_server(("127.0.0.1", syslogs)):
+        assert "audit.syslog" not in run_here("serve", "--config", str(at.path), "--check").out
+
+
 def test_a_reserve_that_no_disk_of_this_size_can_have_is_refused(tmp_path: Path) -> None:
     configuration = configure(tmp_path)
     configuration.path.write_text(configuration.path.read_text() + "retention: {keep_free: 900TiB}\n")

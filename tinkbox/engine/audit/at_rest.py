@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Final
 
-from tinkbox.engine.audit.head import KEY, HeadFile
+from tinkbox.engine.audit.head import HEAD, KEY, HeadFile
 from tinkbox.model.audit import Chain
 from tinkbox.store.audit import AuditTable
 
@@ -13,6 +13,11 @@ MOST: Final = 20_000
 
 def damage_of(audit: AuditTable, data: Path) -> str:
     """What is wrong and was not told by a line yet, for a person, empty: nothing; it writes nothing.  Raises Unavailable."""
+    if not (data / KEY).exists() and (data / HEAD).exists():
+        return (
+            f"the audit cannot be examined to its end: {data / KEY}, the key by which {data / HEAD} is sealed, is missing. Put it back from a "
+            "backup; without it the next start makes another key, and records that the seal is wrong"
+        )
     # The head first: what is committed meanwhile is behind it.
     head, wrong = HeadFile(data).read() if (data / KEY).exists() else (None, "")
     told = audit.found_broken()

@@ -262,7 +262,7 @@ class Syslog:
 
     def send(self, lines: Sequence[Line]) -> None:
         try:
-            connection = self._connection = self._connection or self._connected()
+            connection = self._connection = self._connection or _connected(self._server, PATIENCE)
             for each in lines:
                 message = self._message(each)
                 if self._server.tcp:
@@ -293,26 +293,37 @@ class Syslog:
             self._connection = None
         self._stream = _Stream()
 
-    def _connected(self) -> socket.socket:
-        if self._server.tcp:
-            made = socket.create_connection((self._server.host, self._server.port), PATIENCE)
-            made.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, _UNACKNOWLEDGED)
-            made.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-            return made
-        (family, kind, protocol, _, place), *_ = socket.getaddrinfo(
-            self._server.host, self._server.port, type=socket.SOCK_DGRAM
-        )
-        made = socket.socket(family, kind, protocol)
-        made.settimeout(PATIENCE)
-        made.connect(place)
-        return made
-
     def _message(self, line: Line) -> bytes:
         told = line.document()
         return datagram(
             facility=_AUTHPRIV, severity=Severity.WARNING if told["kind"] == "refused" else Severity.NOTICE,
             at=told["at"], host=self._host_name, program="tinkbox", kind="audit", text=json.dumps(told),
         )  # fmt: skip
+
+
+def examine_syslog(server: SyslogServer, seconds: float) -> None:
+    """Raise OSError where a server's name has no address, no route leads to it, or it takes no connection over TCP within so long.
+
+    It blocks, and sends nothing: whether a server takes what comes over UDP is not known.
+    """
+    _connected(server, seconds).close()
+
+
+def _connected(server: SyslogServer, seconds: float) -> socket.socket:
+    if server.tcp:
+        made = socket.create_connection((server.host, server.port), seconds)
+        made.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, _UNACKNOWLEDGED)
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        return made
+    (family, kind, protocol, _, place), *_ = socket.getaddrinfo(server.host, server.port, type=socket.SOCK_DGRAM)
+    made = socket.socket(family, kind, protocol)
+    try:
+        made.settimeout(seconds)
+        made.connect(place)
+    except OSError:
+        made.close()
+        raise
+    return made
 
 
 class _Stream:

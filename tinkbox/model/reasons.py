@@ -473,6 +473,10 @@ WANTS_HTTPS: Final = "has to be in insecure-registries"
 CRLF: Final = "a script with Windows' line ends (CRLF)"
 NOT_EXECUTABLE: Final = "a file without the permission to execute it"
 WEB_PAGE: Final = "a web page came in the place of the registry's answer"
+UNTRUSTED: Final = "does not trust the registry's certificate"
+OF_THE_APPLIANCE: Final = "which is the appliance's own registry"
+OUTDATED: Final = "takes the registry's certificate for expired, or for not valid yet"
+OTHER_NAME: Final = "the registry's certificate is not for the name or address by which the image names it"
 MAPS_USERS: Final = "the engine maps users"
 TOLD_TO_KILL: Final = "somebody on the machine had its Docker engine do that"
 GROUP_LIMIT: Final = "the limit of memory of the control group"
@@ -497,6 +501,37 @@ _BY_MESSAGE: Final = (
         Reason.IMAGE_PULL_FAILED,
         WEB_PAGE,
         "take the registry's host out of what the machine's engine asks its proxy for (`no-proxy` in its /etc/docker/daemon.json), and start that engine again",
+    ),
+    (
+        Reason.IMAGE_PULL_FAILED,
+        OUTDATED,
+        "compare `date` on the machine and on the host of the registry with the dates in the message; of the appliance's own registry `tinkbox doctor` says why its certificate was not renewed",
+    ),
+    (
+        Reason.IMAGE_PULL_FAILED,
+        OTHER_NAME,
+        (
+            "name the registry in the image as its certificate does, or have the certificate made anew for that name; of the appliance's own registry restart "
+            f"tinkbox, which has the certificate made for each address that it has by then{NEW_TEXT}"
+        ),
+    ),
+    # Before the next one, whose phrase its message has as well.
+    (
+        Reason.IMAGE_PULL_FAILED,
+        OF_THE_APPLIANCE,
+        (
+            "in an OSIE boot the machine again: with its ramdisk it gets the appliance's authority; for an engine of your own put what `tinkbox authority` "
+            "prints into /etc/docker/certs.d/REGISTRY/ca.crt, with the registry as the message names it; then `tinkbox workflow retry WORKFLOW`"
+        ),
+    ),
+    (
+        Reason.IMAGE_PULL_FAILED,
+        UNTRUSTED,
+        (
+            "load the image into the appliance with `tinkbox image load FILE`, or have the appliance fetch it: name that registry in registry.mirrors, put its "
+            "authority into the list of the appliance's host, and restart tinkbox. The engine of an OSIE trusts public authorities and the appliance alone; one "
+            "that you set up also /etc/docker/certs.d/REGISTRY/ca.crt"
+        ),
     ),
     *(
         (

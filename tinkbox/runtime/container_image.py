@@ -6,7 +6,7 @@ from tinkbox.model.errors import Unavailable
 from tinkbox.model.images.references import Sources, parse_reference
 from tinkbox.model.reasons import Reason
 from tinkbox.runtime import ContainerFailed, Containers, Runtime, nobody_listens
-from tinkbox.runtime.engine_messages import over_tls, wants_https
+from tinkbox.runtime.engine_messages import of_registry, over_tls, wants_https
 
 Heard = Callable[[], None]
 
@@ -81,6 +81,7 @@ class ContainerImage:
                 is_ours, told = self.registry == self._appliance, str(error)
                 if is_ours and self._tls:
                     told = over_tls(told)
+                told = of_registry(told, self.registry, ours=is_ours)
                 if is_ours and error.reason == Reason.REGISTRY_UNREACHABLE and not wants_https(told):
                     raise RegistryAway(told) from None
                 if error.reason != Reason.IMAGE_NOT_FOUND or at == last:

@@ -7,7 +7,17 @@ Each row was met on a real engine (tests/integration/runtime/test_engine_message
 import re
 from dataclasses import dataclass
 
-from tinkbox.model.reasons import MAPS_USERS, NOT_EXECUTABLE, WANTS_HTTPS, WEB_PAGE, Reason
+from tinkbox.model.reasons import (
+    MAPS_USERS,
+    NOT_EXECUTABLE,
+    OF_THE_APPLIANCE,
+    OTHER_NAME,
+    OUTDATED,
+    UNTRUSTED,
+    WANTS_HTTPS,
+    WEB_PAGE,
+    Reason,
+)
 from tinkbox.runtime import ContainerFailed
 
 MAX_WORDS = 900
@@ -58,6 +68,12 @@ def over_tls(told: str) -> str:
     return told.replace(f"; {_INSECURE}", "")
 
 
+def of_registry(told: str, registry: str, *, ours: bool) -> str:
+    """What the engine told of a registry whose certificate it does not trust, with that one's name; `ours`: it is the appliance's."""
+    whose = f", {OF_THE_APPLIANCE}" if ours else ""
+    return told.replace(UNTRUSTED, f"{UNTRUSTED}, that of {registry}{whose}", 1)
+
+
 _ROWS = (
     _row((), Reason.NO_SPACE, r"no space left on device|disk quota exceeded", "there is no space left for it"),
     _row(
@@ -88,11 +104,12 @@ _ROWS = (
         (_PULL,), Reason.IMAGE_PULL_FAILED, r"server gave HTTP response to HTTPS client",
         "the registry does not speak HTTPS; " + _INSECURE,
     ),
+    _row((_PULL,), Reason.IMAGE_PULL_FAILED, r"\bx509: certificate has expired or is not yet valid", f"the engine {OUTDATED}"),
     _row(
-        (_PULL,), Reason.IMAGE_PULL_FAILED, r"\bx509: ",
-        "the engine does not trust the registry's certificate; the authority of the appliance's belongs into /etc/docker/certs.d/HOST[:PORT]/ca.crt, "
-        "where an OSIE has it from its boot",
+        (_PULL,), Reason.IMAGE_PULL_FAILED,
+        r"\bx509: (?:certificate is (?:valid for|not valid for any names)|cannot validate certificate for|certificate relies on legacy)", OTHER_NAME,
     ),
+    _row((_PULL,), Reason.IMAGE_PULL_FAILED, r"\bx509: ", f"the engine {UNTRUSTED}"),
     _row(
         (_PULL,), Reason.REGISTRY_UNREACHABLE,
         r"connect: |connection reset|timeout|timed out|deadline exceeded|\bEOF\b|no such host|no route to host"

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from tests.unit.worker.fakes import FakeRuntime
-from tinkbox.model.reasons import Reason
+from tinkbox.model.reasons import Reason, hint
 from tinkbox.runtime import ContainerFailed, nobody_listens
 from tinkbox.runtime.container_image import ContainerImage, RegistryAway
 from tinkbox.runtime.engine_messages import meaning
@@ -88,6 +88,37 @@ async def test_a_digest_is_that_of_all_its_names() -> None:
     assert sought.digest == ""
     sought.pin(digest)
     assert (sought.digest, sought.name) == (digest, f"appliance:80/quay.io/x@{digest}")
+
+
+@pytest.mark.parametrize(
+    ("name", "told", "way"),
+    [
+        (
+            "registry.firm.example:5000/x:v1",
+            "does not trust the registry's certificate, that of registry.firm.example:5000: Get ",
+            "name that registry in registry.mirrors",
+        ),
+        (
+            "x:v1",
+            "does not trust the registry's certificate, that of 172.30.0.1, which is the appliance's own registry: Get ",
+            "in an OSIE boot the machine again",
+        ),
+    ],
+)
+async def test_a_registry_whose_certificate_is_not_trusted_is_named_with_the_way_out_for_it(
+    name: str, told: str, way: str
+) -> None:
+    class Distrusting(FakeRuntime):
+        async def pull(self, image: str, heard: Callable[[], None] = nobody_listens) -> str:
+            if "firm" in image and image.startswith("172"):
+                raise ContainerFailed(Reason.IMAGE_NOT_FOUND, "not here")
+            words = f'Get "https://{image.partition("/")[0]}/v2/": x509: certificate signed by unknown authority'
+            raise meaning(Reason.IMAGE_PULL_FAILED, 500, words)
+
+    with pytest.raises(ContainerFailed) as refusal:
+        await ContainerImage(name, "172.30.0.1", appliance_only=False, tls=True).pull(Distrusting({}))
+    assert told in str(refusal.value)
+    assert way in hint(refusal.value.reason, str(refusal.value))
 
 
 REFUSED = 'Get "https://172.30.0.1/v2/": dial tcp 172.30.0.1:443: connect: connection refused'

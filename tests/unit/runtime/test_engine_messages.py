@@ -29,6 +29,14 @@ PULLS = [
     ('Get "https://172.30.0.1/v2/": dial tcp 172.30.0.1:443: connect: connection refused', "RegistryUnreachable"),
     ('Get "https://r:8080/v2/": http: server gave HTTP response to HTTPS client', "ImagePullFailed"),
     ('Get "https://r/v2/": x509: certificate signed by unknown authority', "ImagePullFailed"),
+    (
+        'Get "https://r/v2/": x509: certificate has expired or is not yet valid: current time 1970-01-01',
+        "ImagePullFailed",
+    ),
+    (
+        'Get "https://r/v2/": tls: failed to verify certificate: x509: certificate is valid for a, not r',
+        "ImagePullFailed",
+    ),
     ("toomanyrequests: You have reached your pull rate limit", "ImagePullFailed"),
     (
         "error parsing HTTP 403 response body: invalid character '<' looking for beginning of value: \"<html><title>ERROR</title>\"",
@@ -124,3 +132,20 @@ def test_what_stands_between_the_engine_and_a_registry_or_keeps_it_from_privileg
     assert "no-proxy" in str(meaning(Reason.IMAGE_PULL_FAILED, 500, page))
     maps = "privileged mode is incompatible with user namespaces"
     assert "take userns-remap out of its /etc/docker/daemon.json" in str(meaning(Reason.CREATE_FAILED, 400, maps))
+
+
+@pytest.mark.parametrize(
+    ("words", "way"),
+    [
+        ("certificate has expired or is not yet valid: current time 1970-01-01T00:00:09Z is before 2026-11-30", "compare `date`"),
+        ("certificate is valid for registry.lab, not 10.0.0.1", "name the registry in the image as its certificate does"),
+        ("cannot validate certificate for 10.0.0.1 because it doesn't contain any IP SANs", "name the registry in the image"),
+        ("certificate relies on legacy Common Name field, use SANs instead", "have the certificate made anew"),
+        ("certificate signed by unknown authority", "have the appliance fetch it"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_with_a_registrys_certificate_has_its_own_way_out(words: str, way: str) -> None:
+    error = meaning(
+        Reason.IMAGE_PULL_FAILED, 500, f'Get "https://10.0.0.1/v2/": tls: failed to verify certificate: x509: {words}'
+    )
+    assert way in hint(error.reason, str(error))

@@ -2,10 +2,12 @@
 
 A line is a JSON object in its canonical form: keys in order, no spaces, UTF-8.  `previous` in it is the digest of the line
 before, and its own digest is the SHA-256 of that text.  So no line can be changed, taken out or moved without all that follow
-being made anew; that those at the end are all there shows the head (`Head`), which is kept apart from them.
+being made anew; that those at the end are all there shows the head (`Head`), which is kept apart from them.  `seal` in it is
+made of the rest with a key that is not in the store: without that no line can be added (decision 0028).
 """
 
 import hashlib
+import hmac
 import json
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
@@ -33,11 +35,16 @@ BESIDE: Final = ("digest", "outcome")
 # Octets of a line in such JSON: of what one cannot tell there are several.  A syslog message of it fits into 8,192, of which a
 # stock rsyslog takes no more, and RFC 5425 §4.3.1 wants no more taken.
 MOST_OCTETS: Final = 7_500
-# What a line has beside its act: number, time, and two digests.
-_AROUND: Final = 350
+# What a line has beside its act: number, time, two digests, and a seal.
+_AROUND: Final = 400
 # What the appliance did when a line tells that the lines before it were not as they should be.
 EXAMINED: Final = "audit examined"
+# What is wrong with a line that has not the seal which it should have.
+FOREIGN: Final = "was written by another program, or with another audit.key: its seal is wrong"
 FIELDS: Final = ("number", "who", "object")
+SEAL: Final = "seal"
+Seal = Callable[[str], str]
+"""Gives what stands for a text, in hexadecimal digits, and what only one who has the key can make of it."""
 
 
 class Kind(StrEnum):
@@ -163,10 +170,28 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """The last line that stood when this was written."""
+    """The last line that stood when this was written, and the first one that was sealed, 0: not known."""
 
     number: int = 0
     digest: str = NONE_BEFORE
+    sealed_from: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Seals:
+    """How lines are sealed, and the first one that was: those before it are of earlier releases, or of another key."""
+
+    make: Seal
+    begin: int = 1
+
+    def holds(self, number: int, told: Mapping[str, Any]) -> bool:
+        """Whether the line of this number, with these fields, has the seal that it should have."""
+        if number < self.begin:
+            return True
+        rest = {name: value for name, value in told.items() if name != SEAL}
+        # Half of a character is no text that can be sealed, and none that was.
+        made = self.make(canonical(rest).encode(errors="replace").decode())
+        return hmac.compare_digest(str(told.get(SEAL, "")).encode(errors="replace"), made.encode())
 
 
 class Standing(StrEnum):
@@ -215,9 +240,10 @@ def digest_of(document: Mapping[str, Any] | str | bytes) -> str:
     return f"sha256:{hashlib.sha256(octets).hexdigest()}"
 
 
-def line_of(act: Act, number: int, at: datetime, previous: str) -> Line:
-    """The line that tells an act, behind one with the digest `previous`."""
-    text = canonical({**act.document(), "number": number, "at": at.isoformat(), "previous": previous})
+def line_of(act: Act, number: int, at: datetime, previous: str, seals: Seals | None = None) -> Line:
+    """The line that tells an act, behind one with the digest `previous`; without `seals` it has none."""
+    told = {**act.document(), "number": number, "at": at.isoformat(), "previous": previous}
+    text = canonical(told if seals is None else told | {SEAL: seals.make(canonical(told))})
     return Line(number, text, line_digest(text))
 
 
@@ -283,10 +309,14 @@ class Verdict:
 
 
 class Chain:
-    """Examines lines, which are added in their order, from the first one on, or behind the one numbered `after`."""
+    """Examines lines, which are added in their order, from the first one on, or behind the one numbered `after`.
 
-    def __init__(self, after: int = 0) -> None:
+    Without `seals` it is not examined who wrote a line.
+    """
+
+    def __init__(self, after: int = 0, seals: Seals | None = None) -> None:
         self._after = after
+        self._seals, self._unsealed = seals, 0
         self._lines = self._first = 0
         self._last = after
         self._digest = NONE_BEFORE
@@ -329,18 +359,21 @@ class Chain:
                 self._cuts.append((through, str(told.get("through_digest"))))
                 # What is still there of the part that goes may be gone when it is looked for.
                 self._digests.setdefault(through, "")
+        # What is wrong with the chain itself says more.
+        if self._seals is not None and not self._unsealed and not self._seals.holds(line.number, told):
+            self._unsealed = line.number
         if told.get("what") == EXAMINED:
             return self._refuse(line.number, f"line {line.number} tells what the appliance found: {told.get('why')}")
         return None
 
     def untold(self) -> str:
         """What is wrong with the lines that were added, unless the one where it shows tells it; empty: nothing."""
-        self._examine_first()
+        self._examine_rest()
         return "" if self._is_told else self._problem
 
     def verdict(self, head: Head | None = None) -> Verdict:
         """What was found; `head` is the last line as it is known from elsewhere, None: it is known from nowhere."""
-        self._examine_first()
+        self._examine_rest()
         if not self._problem and head is not None and head.number:
             self._examine_end(head)
         return Verdict(
@@ -348,9 +381,11 @@ class Chain:
             digest=self._digest if self._lines else "",
         )  # fmt: skip
 
-    def _examine_first(self) -> None:
+    def _examine_rest(self) -> None:
         if not self._problem and self._first > self._after + 1:
             self._examine_beginning()
+        if not self._problem and self._unsealed:
+            self._refuse(self._unsealed, f"line {self._unsealed} {FOREIGN}")
 
     def _examine_beginning(self) -> None:
         before = self._first - 1

@@ -1,5 +1,6 @@
 """The lines of the audit, which are added at its end, and deleted from its beginning for their age alone (`model.audit`)."""
 
+import json
 import re
 import sqlite3
 from dataclasses import replace
@@ -17,6 +18,7 @@ from tinkbox.model.audit import (
     Kind,
     Line,
     Listing,
+    Seals,
     in_lines,
     line_digest,
     line_of,
@@ -37,8 +39,8 @@ class AuditTable:
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._sql = connection
 
-    def add(self, act: Act, at: datetime, known: Head = NOTHING_KNOWN) -> int:
-        """Append an act at the end, in as many lines as it takes; returns the number of the first.
+    def add(self, act: Act, at: datetime, known: Head = NOTHING_KNOWN, seals: Seals | None = None) -> int:
+        """Append an act at the end, in as many lines as it takes, each sealed where there are `seals`; returns the number of the first.
 
         They follow the last line there is, or the `known` one where that is not there any more (`missing`): then neither its
         number nor its digest is used again.
@@ -53,7 +55,7 @@ class AuditTable:
             )
         first = head.number + 1
         for each in in_lines(act) if act.kind is not Kind.CUT else [act]:
-            line = line_of(each, head.number + 1, at, head.digest)
+            line = line_of(each, head.number + 1, at, head.digest, seals)
             self._sql.execute(
                 "INSERT INTO audit (number, line, digest) VALUES (?, ?, ?)", (line.number, line.text, line.digest)
             )
@@ -77,19 +79,23 @@ class AuditTable:
             return missing_lines(head.number + 1, known.number)
         return f"line {known.number} is missing or another one than was written"
 
-    def found_broken(self) -> Broken | None:
-        """What the newest line says that tells that lines were not as they should be, None: there is none."""
-        row = self._sql.execute(
+    def found_broken(self, seals: Seals | None = None) -> Broken | None:
+        """What the newest line says that tells that lines were not as they should be, None: there is none.
+
+        With `seals` a line of another program tells nothing.
+        """
+        rows = self._sql.execute(
             "SELECT number, line, digest FROM audit WHERE who = 'tinkbox' AND object = 'audit' "
-            "AND json_extract(line, '$.what') = ? ORDER BY number DESC LIMIT 1",
+            "AND json_extract(line, '$.what') = ? ORDER BY number DESC",
             (EXAMINED,),
-        ).fetchone()
-        if row is None:
-            return None
-        told = _line(row).document()
-        return Broken(
-            number=row["number"], at=datetime.fromisoformat(str(told["at"])), why=str(told.get("why", ""))
-        )  # fmt: skip
+        )
+        for row in rows:
+            told = json.loads(row["line"])
+            if seals is None or seals.holds(row["number"], told):
+                return Broken(
+                    number=row["number"], at=datetime.fromisoformat(str(told["at"])), why=str(told.get("why", ""))
+                )
+        return None
 
     def tells(self, why: str) -> bool:
         """Whether a line tells already that lines are not as they should be in this way."""
@@ -110,9 +116,9 @@ class AuditTable:
         ).fetchone()
         return bool(found["had"])
 
-    def put_in_before(self) -> str:
+    def put_in_before(self, seals: Seals | None = None) -> str:
         """What is wrong with the beginning: a line before the first one, or one in the place of one that was deleted for its age; empty: nothing."""
-        cut = self._cut_through()
+        cut = self._cut_through(seals)
         row = self._sql.execute(
             "SELECT number FROM audit WHERE number < 1 OR (number <= ? AND NOT EXISTS (SELECT 1 FROM audit WHERE number = ?)) "
             "ORDER BY number LIMIT 1",
@@ -120,13 +126,18 @@ class AuditTable:
         ).fetchone()
         return put_in_before(row["number"]) if row else ""
 
-    def _cut_through(self) -> Head:
-        """The last line that is deleted for its age, as the newest line says that announces so and is as it was written."""
+    def _cut_through(self, seals: Seals | None) -> Head:
+        """The last line that is deleted for its age, as the newest line says that announces so and is as the appliance wrote it."""
         rows = self._sql.execute(
             "SELECT number, line, digest FROM audit WHERE through > 0 ORDER BY through DESC, number DESC"
         ).fetchall()
         for row in rows:
-            if line_digest(row["line"]) == row["digest"] and (told := _line(row).document())["kind"] == Kind.CUT:
+            told = json.loads(row["line"])
+            if (
+                line_digest(row["line"]) == row["digest"]
+                and told["kind"] == Kind.CUT
+                and (seals is None or seals.holds(row["number"], told))
+            ):
                 return Head(int(told["through"]), str(told.get("through_digest", "")))
         return NOTHING_KNOWN
 
@@ -204,12 +215,12 @@ class AuditTable:
             total = int(self._sql.execute(counting, values).fetchone()["n"])
         return [replace(_line(row), ends=bool(row["ends"])) for row in rows], total
 
-    def old(self, before: datetime) -> Head | None:
+    def old(self, before: datetime, seals: Seals | None = None) -> Head | None:
         """The last of the lines from the first on that are older and not announced to be deleted yet, None: there is none."""
         rows = self._sql.execute(
             "SELECT number, digest FROM audit WHERE number > ?1 AND number < ifnull((SELECT number FROM audit WHERE at >= ?2 "
             "AND number > ?1 ORDER BY number LIMIT 1), (SELECT max(number) + 1 FROM audit)) ORDER BY number DESC LIMIT 1",
-            (self._cut_through().number, before.isoformat()),
+            (self._cut_through(seals).number, before.isoformat()),
         ).fetchall()
         return Head(rows[0]["number"], rows[0]["digest"]) if rows else None
 
@@ -220,12 +231,12 @@ class AuditTable:
         ).fetchall()
         return datetime.fromisoformat(rows[0]["at"]) if rows else None
 
-    def cut(self, most: int) -> int:
+    def cut(self, most: int, seals: Seals | None = None) -> int:
         """Delete so many of the lines that a line says to be deleted, the last of them at the end; returns how many there were.
 
         None is where that last one is not the one that was announced: it is deleted already, and what is there is not of ours.
         """
-        through = self._cut_through()
+        through = self._cut_through(seals)
         if not through.number or self.digest(through.number) != through.digest:
             return 0
         found = self._sql.execute(

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Final
 
 from tinkbox.engine.audit.head import HEAD, KEY, HeadFile
-from tinkbox.model.audit import Chain
+from tinkbox.model.audit import Chain, Seals
 from tinkbox.store.audit import AuditTable
 
 # A second's work; `tinkbox audit verify` examines all.
@@ -19,10 +19,13 @@ def damage_of(audit: AuditTable, data: Path) -> str:
             "backup; without it the next start makes another key, and records that the seal is wrong"
         )
     # The head first: what is committed meanwhile is behind it.
-    head, wrong = HeadFile(data).read() if (data / KEY).exists() else (None, "")
-    told = audit.found_broken()
+    file = HeadFile(data) if (data / KEY).exists() else None
+    head, wrong = file.read() if file is not None else (None, "")
+    sealed_from = head.sealed_from if head is not None else 0
+    seals = Seals(file.seal_line, sealed_from) if file is not None and sealed_from else None
+    told = audit.found_broken(seals)
     after = max(0, audit.head().number - MOST, told.number if told is not None else 0)
-    chain = Chain(after)
+    chain = Chain(after, seals)
     if head is not None:
         chain.watch_for(head.number)
     for each in audit.after(after, MOST):

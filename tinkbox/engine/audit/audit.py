@@ -28,6 +28,7 @@ from tinkbox.model.audit import (
     Kind,
     Line,
     Listing,
+    Seals,
     Standing,
     Verdict,
     missing_lines,
@@ -79,6 +80,7 @@ class Audit:
         self._clock = clock
         self._monotonic = monotonic
         self._head = head
+        self._seals = Seals(head.seal_line) if head is not None else None
         self._kept = kept
         self._clock_trust = clock_trust
         # The last line that was committed, as far as is known: what is deleted by another program is not forgotten with it.
@@ -104,7 +106,7 @@ class Audit:
         told = list[str]()
         for why, is_news in (
             (await self._wrong_head(self._head) if self._head is not None else "", True),
-            (await self._store.read(lambda tables: tables.audit.put_in_before()), False),
+            (await self._store.read(lambda tables: tables.audit.put_in_before(self._seals)), False),
         ):
             if why and await self._tell_broken(why, is_news=is_news):
                 told.append(f"the audit is not as it was: {why}. `tinkbox audit verify` says more")
@@ -318,7 +320,7 @@ class Audit:
 
     async def _examined(self, after: int) -> tuple[Verdict, str]:
         """What was found, and of that what is wrong with lines and told by none of them, empty: nothing."""
-        chain, head, wrong = Chain(after), None, ""
+        chain, head, wrong = Chain(after, self._seals), None, ""
         if self._head is not None:
             head, wrong = await asyncio.to_thread(self._head.read)
         if head is not None:
@@ -349,14 +351,14 @@ class Audit:
         """Add it within a transaction, behind a line that tells it where the last line that is known is not there any more."""
         if act.what != EXAMINED:
             self._tell_missing(tables, at)
-        return tables.audit.add(act.masked(self._mask), at, self._known)
+        return tables.audit.add(act.masked(self._mask), at, self._known, self._seals)
 
     def _tell_missing(self, tables: Tables, at: datetime) -> Head:
         """Add the line that tells that the last line that is known is not there any more, where it is so; returns the last line."""
         known = self._known
         if why := tables.audit.missing(tables.audit.head(), known):
             why = f"{why}: another program changed the database while tinkbox ran"
-            number = tables.audit.add(_examined(why), at, known)
+            number = tables.audit.add(_examined(why), at, known, self._seals)
             self.broken = Broken(number=number, at=at, why=why)
             _log.error("the audit is not as it was: %s", why, extra={"action": "audit.damaged"})
         return tables.audit.head()
@@ -401,17 +403,20 @@ class Audit:
                 head = await self._store.write(lambda tables: self._tell_missing(tables, self._clock()))
                 self._wakeups.wake(AUDIT)
             self._learn(head)
-            await asyncio.to_thread(self._head.write, head)
+            begin = self._seals.begin if self._seals is not None else 0
+            await asyncio.to_thread(self._head.write, replace(head, sealed_from=begin))
         except (OSError, Unavailable) as error:
             _log.warning("the head of the audit is not written: %s", error, extra={"action": "audit.head"})
 
     async def _wrong_head(self, file: HeadFile) -> str:
         head, wrong = await asyncio.to_thread(file.read)
-        if wrong:
-            return wrong
         last, digest = await self._store.read(
             lambda tables: (tables.audit.head(), tables.audit.digest(head.number) if head is not None else "")
         )
+        # Lines that were there before the first head that tells this have no seal, or that of another key.
+        self._seals = Seals(file.seal_line, (head.sealed_from if head is not None else 0) or last.number + 1)
+        if wrong:
+            return wrong
         if head is None:
             if last.number:
                 return f"{file.path} is missing"
@@ -454,9 +459,9 @@ class Audit:
 
     def _announce_cut(self, tables: Tables, before: datetime, now: datetime) -> None:
         """Add the line that says that all older ones go, where those of more than a day are to."""
-        if tables.audit.old(before - CUT_AT_LEAST) is None:
+        if tables.audit.old(before - CUT_AT_LEAST, self._seals) is None:
             return
-        through = tables.audit.old(before)
+        through = tables.audit.old(before, self._seals)
         assert through is not None
         why = f"older than retention.audit: before {before.isoformat(timespec='seconds')}"
         cut = Act(
@@ -467,7 +472,7 @@ class Audit:
 
     async def _cut(self) -> int:
         deleted = 0
-        while piece := await self._store.write(lambda tables: tables.audit.cut(AT_ONCE)):
+        while piece := await self._store.write(lambda tables: tables.audit.cut(AT_ONCE, self._seals)):
             deleted += piece
             await asyncio.sleep(PAUSE)
         return deleted

@@ -1,7 +1,7 @@
-"""The head of the audit, kept beside the database: DATA/audit.head, sealed with the key in DATA/audit.key.
+"""The head of the audit, kept beside the database: DATA/audit.head, sealed with the key in DATA/audit.key, as each line is.
 
 It shows that the last lines are all there, to those who can change the database but not read the key: who restores an older
-database, or deletes rows with another program.  Root, and the user that tinkbox runs as, can read the key and seal a head of
+database, or deletes rows with another program.  The seal of a line shows that the appliance wrote it.  Root, and the user that tinkbox runs as, can read the key and seal a head of
 their own; against these only what was sent elsewhere helps.
 """
 
@@ -17,6 +17,8 @@ from tinkbox.private_files import kept_secret
 
 HEAD: Final = "audit.head"
 KEY: Final = "audit.key"
+# 128 bits, as many as RFC 2104 §5 wants at least: there are millions of lines.
+_DIGITS_OF_LINE: Final = 32
 
 
 class HeadFile:
@@ -34,7 +36,8 @@ class HeadFile:
     def write(self, head: Head) -> None:
         """Replace what it says; raises OSError, and Unavailable where there is no key and none can be made.  It is whole at any time, and after a power cut an earlier one or this."""
         fresh = self._path.with_suffix(".new")
-        text = json.dumps({"number": head.number, "digest": head.digest, "seal": self._seal(head)})
+        told = {"number": head.number, "digest": head.digest, "sealed_from": head.sealed_from, "seal": self._seal(head)}
+        text = json.dumps(told)
         fresh.unlink(missing_ok=True)
         with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
             file.write(text + "\n")
@@ -44,7 +47,7 @@ class HeadFile:
         """What it says, None when there is no file, and what is wrong with it, empty: nothing; raises Unavailable as `write` does."""
         try:
             told = json.loads(self._path.read_bytes())
-            head = Head(int(told["number"]), str(told["digest"]))
+            head = Head(int(told["number"]), str(told["digest"]), int(told.get("sealed_from", 0)))
             seal = str(told["seal"])
         except FileNotFoundError:
             return None, ""
@@ -58,7 +61,15 @@ class HeadFile:
     def path(self) -> Path:
         return self._path
 
+    def seal_line(self, text: str) -> str:
+        """What a line of this text is sealed with; raises Unavailable as `write` does."""
+        return self._sealed(f"line.{text}")[:_DIGITS_OF_LINE]
+
     def _seal(self, head: Head) -> str:
+        begin = f".{head.sealed_from}" if head.sealed_from else ""  # earlier releases sealed no line
+        return self._sealed(f"audit.{head.number}.{head.digest}{begin}")
+
+    def _sealed(self, text: str) -> str:
         if not self._key:
             self._key = kept_secret(self._key_path).encode()
-        return hmac.new(self._key, f"audit.{head.number}.{head.digest}".encode(), sha256).hexdigest()
+        return hmac.new(self._key, text.encode(), sha256).hexdigest()

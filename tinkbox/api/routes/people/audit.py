@@ -57,6 +57,8 @@ _From = TypedDict("_From", {"from": str})
 class LineDocument(_From):
     """A line of the audit: all but `digest` is what that is the SHA-256 of, in canonical JSON; `names` are those of `object`.
 
+    Its `seal` is made of the rest with `audit.key`; lines of earlier releases have none.
+
     A list has beside it what became of what a line only asks, its `outcome`, which is no part of it.
     """
 
@@ -78,6 +80,7 @@ class LineDocument(_From):
     why: NotRequired[str]
     through: NotRequired[int]
     through_digest: NotRequired[str]
+    seal: NotRequired[str]
     outcome: NotRequired[Standing]
 
 

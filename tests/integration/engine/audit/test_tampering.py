@@ -1,0 +1,211 @@
+"""Everything that somebody with the database, and without the audit's key, may do to its lines: the next examination names it."""
+
+import sqlite3
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from tests.integration.engine.appliance import Appliance
+from tests.integration.engine.audit.test_audit import ACT, audit_in
+from tinkbox.engine.audit.at_rest import damage_of
+from tinkbox.engine.audit.head import KEY, HeadFile
+from tinkbox.model.audit import EXAMINED, FOREIGN, NONE_BEFORE, Act, Head, Kind, Line, Seals, line_of
+from tinkbox.store.audit import AuditTable
+
+LINES = 8
+AT = datetime(2026, 11, 21, 3, 0, tzinfo=UTC)
+BERTS = replace(ACT, who="bert", kind=Kind.OWN)
+
+
+class Forger:
+    """Knows SQL and how a line is made, and has no key."""
+
+    def __init__(self, database: sqlite3.Connection) -> None:
+        self.sql = database
+        for (name,) in database.execute("SELECT name FROM sqlite_master WHERE name LIKE 'audit_is_%'").fetchall():
+            database.execute(f"DROP TRIGGER {name}")
+
+    def digest(self, number: int) -> str:
+        found = self.sql.execute("SELECT digest FROM audit WHERE number = ?", (number,)).fetchone()
+        return str(found[0]) if found else NONE_BEFORE
+
+    def put(self, number: int, act: Act = BERTS, previous: str = "") -> Line:
+        """A line in the chain, in place of the one that is there."""
+        line = line_of(act, number, AT, previous or self.digest(number - 1))
+        self.delete(f"number = {number}")
+        self.sql.execute("INSERT INTO audit (number, line, digest) VALUES (?, ?, ?)", _row(line))
+        return line
+
+    def chain_anew(self, first: int, last: int = LINES) -> None:
+        """All lines from one on, each behind the one before."""
+        for number in range(first, last + 1):
+            self.put(number)
+
+    def delete(self, condition: str) -> None:
+        self.sql.execute(f"DELETE FROM audit WHERE {condition}")
+
+    def renumber(self, numbers: Sequence[tuple[int, int]]) -> None:
+        for before, after in numbers:
+            self.sql.execute("UPDATE audit SET number = ? WHERE number = ?", (after, before))
+
+
+def _row(line: Line) -> tuple[int, str, str]:
+    return line.number, line.text, line.digest
+
+
+def _with_text(forger: Forger) -> None:
+    forger.sql.execute("UPDATE audit SET line = replace(line, 'anna', 'bert') WHERE number = 4")
+
+
+def _pushed_in(forger: Forger) -> None:
+    forger.renumber([(each, each + 1) for each in range(LINES, 3, -1)])
+    forger.put(4)
+
+
+def _called_old(forger: Forger) -> None:
+    digest = forger.digest(LINES)
+    cut = replace(BERTS, kind=Kind.CUT, what="audit cut", object="audit", through=LINES, through_digest=digest)
+    forger.put(LINES + 1, cut)
+
+
+def _called_old_and_deleted(forger: Forger) -> None:
+    _called_old(forger)
+    forger.delete(f"number <= {LINES}")
+
+
+def _told_and_deleted(forger: Forger) -> None:
+    forger.delete("number > 2")
+    forger.put(LINES + 1, Act(kind=Kind.OWN, who="tinkbox", what=EXAMINED, object="audit", why="x"), forger.digest(2))
+
+
+TAMPERINGS: dict[str, Callable[[Forger], object]] = {
+    "changed in the middle": _with_text,
+    "changed in the middle, with its digest": lambda forger: forger.put(4),
+    "changed in the middle, and all behind it chained anew": lambda forger: forger.chain_anew(4),
+    "put in in the middle": _pushed_in,
+    "put in in the middle, and all behind it chained anew": lambda forger: forger.chain_anew(4, LINES + 1),
+    "put in before the first": lambda forger: forger.put(0),
+    "removed in the middle": lambda forger: forger.delete("number = 4"),
+    "removed in the middle, and those behind it moved up": lambda forger: (
+        forger.delete("number = 4"),
+        forger.chain_anew(4, LINES - 1),
+        forger.delete(f"number = {LINES}"),
+    ),
+    "removed at the beginning": lambda forger: forger.delete("number < 4"),
+    "in another order": lambda forger: forger.renumber([(3, 100), (4, 3), (100, 4)]),
+    "changed at the end": lambda forger: forger.put(LINES),
+    "removed at the end": lambda forger: forger.delete("number > 6"),
+    "removed at the end, and others in their places": lambda forger: forger.chain_anew(7),
+    "removed at the end, and told as if the appliance had found it": _told_and_deleted,
+    "added at the end": lambda forger: forger.put(LINES + 1),
+    "several added at the end": lambda forger: forger.chain_anew(LINES + 1, LINES + 3),
+    "added at the end: that all before it went for their age, and deleted": _called_old_and_deleted,
+    "added at the end: that all before it went for their age": _called_old,
+    "all chained anew from the first": lambda forger: forger.chain_anew(1),
+    "all deleted": lambda forger: forger.delete("TRUE"),
+}
+
+
+def tamper(folder: Path, tampering: Callable[[Forger], object]) -> None:
+    with closing(sqlite3.connect(folder / "tinkbox.sqlite")) as database:
+        tampering(Forger(database))
+        database.commit()
+
+
+def damage(folder: Path) -> str:
+    """What `serve --check` would say."""
+    with closing(sqlite3.connect(folder / "tinkbox.sqlite")) as database:
+        database.row_factory = sqlite3.Row
+        return damage_of(AuditTable(database), folder)
+
+
+@pytest.mark.parametrize("runs", [True, False], ids=["while it runs", "while it is stopped"])
+@pytest.mark.parametrize("tampering", TAMPERINGS.values(), ids=TAMPERINGS.keys())
+async def test_verify_notices_what_somebody_did_who_has_the_database_alone(
+    box: Appliance, tmp_path: Path, request: pytest.FixtureRequest, tampering: Callable[[Forger], object], runs: bool
+) -> None:
+    audit = audit_in(box, tmp_path)
+    await audit.load()
+    for _ in range(LINES):
+        await audit.begin(ACT)
+    await audit.save()
+    assert ((await audit.verify()).problem, damage(tmp_path)) == ("", "")
+    tamper(tmp_path, tampering)
+    if not runs:
+        assert damage(tmp_path) or "before the first" in request.node.name
+        audit = audit_in(box, tmp_path, timedelta(days=365))
+        await audit.load()
+    await audit.begin(ACT)
+    await audit.save()
+    assert await audit.delete_old() == 0, "no line of another program has lines deleted"
+    verdict = await audit.verify()
+    assert verdict.problem
+    later = audit_in(box, tmp_path)
+    await later.load()
+    assert (await later.verify()).problem, "also after another start"
+    assert later.broken is not None
+
+
+async def test_lines_behind_the_head_of_an_appliance_that_was_killed_cannot_be_made_anew(
+    box: Appliance, tmp_path: Path
+) -> None:
+    killed = audit_in(box, tmp_path)
+    await killed.load()
+    for _ in range(LINES):
+        await killed.begin(ACT)
+    tamper(tmp_path, lambda forger: forger.chain_anew(6))
+    later = audit_in(box, tmp_path)
+    await later.load()
+    verdict = await later.verify()
+    assert (verdict.wrong, verdict.problem) == (6, f"line 6 {FOREIGN}")
+
+
+async def test_lines_of_an_earlier_release_have_no_seal_and_count_as_they_did(box: Appliance, tmp_path: Path) -> None:
+    for _ in range(3):
+        await box.audit.begin(ACT)
+    last = (await box.audit.after(2, 1))[0]
+    HeadFile(tmp_path).write(Head(3, last.digest))
+    audit = audit_in(box, tmp_path)
+    assert await audit.load() == []
+    for _ in range(2):
+        await audit.begin(ACT)
+        await audit.save()
+        audit = audit_in(box, tmp_path)
+        assert await audit.load() == []
+    assert (await audit.verify()).problem == ""
+    assert ["seal" in each.document() for each in await audit.after(0, 9)] == [False, False, False, True, True]
+    tamper(tmp_path, lambda forger: forger.put(6))
+    assert [(await audit.verify(after)).wrong for after in (0, 5)] == [6, 7], "the line that tells it"
+
+
+async def test_lines_of_another_key_count_once_it_is_told_that_the_key_is_another(
+    box: Appliance, tmp_path: Path
+) -> None:
+    audit = audit_in(box, tmp_path)
+    await audit.load()
+    await audit.begin(ACT)
+    await audit.save()
+    (tmp_path / KEY).unlink()
+    later = audit_in(box, tmp_path)
+    assert "its seal is wrong" in (await later.load())[0]
+    await later.begin(ACT)
+    verdict = await later.verify()
+    assert (verdict.wrong, "audit.head was not written by this appliance" in verdict.problem) == (2, True)
+    assert (await later.verify(after=2)).problem == ""
+    tamper(tmp_path, lambda forger: forger.put(4))
+    assert (await later.verify(after=2)).problem == f"line 4 {FOREIGN}"
+
+
+def test_seal_is_of_all_that_a_line_tells() -> None:
+    seals = Seals(lambda text: f"<{text}>", begin=2)
+    told = line_of(ACT, 2, AT, NONE_BEFORE, seals).document()
+    del told["digest"]
+    assert seals.holds(2, told)
+    assert not any(seals.holds(2, told | {name: "another"}) for name in told)
+    assert not seals.holds(2, {name: value for name, value in told.items() if name != "seal"})
+    assert seals.holds(1, {}), "it was not sealed"
+    assert not seals.holds(2, {"what": "\ud800"})

@@ -295,7 +295,7 @@ class Engine:
             audit=audit, clock_trust=clock_trust,
         )  # fmt: skip
         acceptance = Acceptance(rules=settings.rules, networks=[each.network for each in settings.subnets])
-        self.discovery = Discovery(store, wakeups, machines, self.workflows, strangers, clock, acceptance)
+        self.discovery = Discovery(store, wakeups, machines, self.workflows, strangers, clock, acceptance, audit)
         self.booting = Booting(
             machines, self.leases, self.discovery if settings.discovers else None, settings.subnets, settings.mode,
             around.neighbours, around.attached, around.monotonic, self.firmware_knowledge, settings.own, self.discovery.firmware,

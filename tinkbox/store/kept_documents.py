@@ -52,11 +52,11 @@ class KeptDocumentTable:
         """Keep it, in place of the one of its id."""
         at = now.isoformat()
         self._sql.execute(
-            "INSERT INTO kept_document (id, kind, namespace, name, document, created_at, updated_at) "
-            "VALUES (?, ?, ?, ?, ?, ?, ?) "
+            "INSERT INTO kept_document (id, kind, namespace, name, document, created_at, updated_at, who) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?, ?) "
             "ON CONFLICT (id) DO UPDATE SET document = excluded.document, version = version + 1, "
-            "updated_at = excluded.updated_at",
-            (document.id, *document.key, json.dumps(document.manifest), at, at),
+            "updated_at = excluded.updated_at, who = excluded.who",
+            (document.id, *document.key, json.dumps(document.manifest), at, at, document.who),
         )
 
     def delete(self, document_id: str) -> None:
@@ -71,4 +71,5 @@ def _document(row: sqlite3.Row) -> KeptDocument:
         name=row["name"],
         manifest=json.loads(row["document"]),
         created_at=datetime.fromisoformat(row["created_at"]),
+        who=row["who"],
     )

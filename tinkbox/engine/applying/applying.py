@@ -773,7 +773,7 @@ class Applying:
                 tables.labels.replace(LabelKind.TEMPLATE, template_id, template.labels)
         ids: dict[TemplateKey | KeptKey, str] = dict(template_ids.items())
         for kept in decisions.kept:
-            ids[kept.declared.document.key] = self._keep(tables, kept)
+            ids[kept.declared.document.key] = self._keep(tables, kept, who)
         ready = {
             place: replace(each, template=replace(each.template, id=template_ids[_key_of(each.template)]))
             if isinstance(each.template, Template) and _key_of(each.template) in template_ids
@@ -782,9 +782,9 @@ class Applying:
         }
         return ids, self._take_flows_in(tables, decisions, ready, followed, wish)
 
-    def _keep(self, tables: Tables, decision: Decision[DeclaredKept]) -> str:
+    def _keep(self, tables: Tables, decision: Decision[DeclaredKept], who: str) -> str:
         """Keep a document, unless nothing changes; returns its id."""
-        document = replace(decision.declared.document, id=decision.id or self._new_id(), manifest=decision.new)
+        document = replace(decision.declared.document, id=decision.id or self._new_id(), manifest=decision.new, who=who)
         if decision.outcome is not Outcome.UNCHANGED:
             tables.kept_documents.put(document, self._workflows.now())
         return document.id

@@ -11,6 +11,7 @@ from ipaddress import IPv4Network
 from typing import Final, NoReturn
 
 from tinkbox.engine.applying.structured_flows import hardware_view, reference, task_key, tasks_called
+from tinkbox.engine.audit.audit import Audit
 from tinkbox.engine.discovery.kept_rule_sets import KeptRuleSets
 from tinkbox.engine.discovery.unknown_machines import UnknownMachines
 from tinkbox.engine.machines.boot_tickets import Kind
@@ -19,7 +20,10 @@ from tinkbox.engine.machines.machines import Machines
 from tinkbox.engine.templates.structured_tasks import Entry, composed
 from tinkbox.engine.templates.templates import find_template
 from tinkbox.engine.wakeups import CHANGES, Wakeups
+from tinkbox.engine.workflows.audited import Told as ToldAudit
+from tinkbox.engine.workflows.audited import workflow_digest
 from tinkbox.engine.workflows.workflows import Workflows
+from tinkbox.model.audit import Changed
 from tinkbox.model.boot import Boot, Client, Plan, Silence, Stage
 from tinkbox.model.card_firmware import Need, need
 from tinkbox.model.declaration import Declaration
@@ -28,10 +32,11 @@ from tinkbox.model.discovery import Rule, Standing, Stranger, best_rule, filled,
 from tinkbox.model.documents.kubernetes import DEFAULT_NAMESPACE, GROUP, VERSION_2
 from tinkbox.model.documents.rule_sets import LABEL, PREFIX, RuleSet
 from tinkbox.model.errors import Conflict, Denied, Invalid, NotFound, Refusal, Unavailable
-from tinkbox.model.hardware import Hardware, Interface, MacAddress, mac_of
+from tinkbox.model.hardware import Hardware, Interface, MacAddress, addressed_by, mac_of, names_of
 from tinkbox.model.inventory import Inventory, summary
 from tinkbox.model.labels import NO_LABELS, Labels
 from tinkbox.model.text import shortened
+from tinkbox.model.workflow import Workflow
 from tinkbox.store.database import Store, Tables
 from tinkbox.store.templates import Template
 from tinkbox.wire.messages.inventory import Accepted, Told
@@ -63,6 +68,14 @@ class Acceptance:
     networks: Sequence[IPv4Network] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class ByRule:
+    """Why the audit says that a machine was accepted, and the id of the document that has the rule; empty: the configuration has it."""
+
+    why: str
+    document: str = ""
+
+
 class Discovery:
     """Machines that nobody knows, who are `strangers`, and what the known ones are made of."""
 
@@ -75,6 +88,7 @@ class Discovery:
         strangers: UnknownMachines,
         clock: Callable[[], datetime],
         acceptance: Acceptance,
+        audit: Audit,
     ) -> None:
         self._store = store
         self._wakeups = wakeups
@@ -82,6 +96,7 @@ class Discovery:
         self._workflows = workflows
         self._clock = clock
         self._strangers = strangers
+        self._audit = audit
         self._rules = acceptance.rules
         self._networks = acceptance.networks
         self._rule_sets = KeptRuleSets(store, wakeups)
@@ -219,13 +234,14 @@ class Discovery:
         workflow_name: str = "",
         workflow_labels: Labels = NO_LABELS,
         namespace: str = "",
+        rule: ByRule | None = None,
     ) -> Enrolled:
         """Make hardware of a machine that told what it is, and with a template a workflow: both, or neither.
 
         `address` is an IPv4 address to reserve, with its prefix when that is of no network known here; the person `who`
         asks.  Without `devices` the template's only one is `device_1`; `confirm_wipe` is as in `Workflows.create`.  With a
         `namespace` the workflow is declared there, as a document of `workflow_name` would.  The template may be made for the
-        machine, with what it is declared as.
+        machine, with what it is declared as.  Where no person asks, but a `rule` does, the audit has lines of both.
         Raises NotFound for a machine never seen here and for an unknown template; Conflict for one that is known
         already, has not told yet, or would have the name, address or card of another; Invalid as `Workflows.create`.
         """
@@ -259,6 +275,7 @@ class Discovery:
             tables.sessions.hand_over(mac, hardware.id)
             tables.discovery.keep_inventory(hardware.id, inventory, now)
             tables.discovery.forget(macs)
+            self._tell_accepted(tables, hardware, rule)
 
         if template:
             workflow_id = self._workflows.new_id()
@@ -284,10 +301,12 @@ class Discovery:
                 labels=workflow_labels,
                 declared=declared if namespace else None,
                 as_id=workflow_id,
+                told=self._telling(hardware, rule),
             )
         else:
             workflow_id = ""
             await self._store.write(enrol)
+        self._audit.told()
         await self._machines.refresh([hardware.id])
         await self._machines.sessions.refresh(hardware.id, *macs)
         self._strangers.drop(macs)
@@ -295,6 +314,25 @@ class Discovery:
         self._changed()
         _log.info("%s is machine %s", mac, hardware.name, extra={"action": "discovery.accepted"})
         return Enrolled(hardware=hardware, workflow_id=workflow_id)
+
+    def _tell_accepted(self, tables: Tables, hardware: Hardware, rule: ByRule | None) -> None:
+        """Add a line to the audit where a rule accepts a machine; what a person does has one already."""
+        if rule is not None:
+            names = [*names_of(hardware), *addressed_by(hardware), rule.document]
+            self._audit.own(tables, "hardware accepted", [hardware.id], rule.why, names=names)
+
+    def _telling(self, hardware: Hardware, rule: ByRule | None) -> ToldAudit | None:
+        """What adds one in the transaction that makes the workflow; None: a person makes it."""
+        if rule is None:
+            return None
+        called = [*names_of(hardware), *addressed_by(hardware), rule.document]
+
+        def told(tables: Tables, _: Workflow | None, made: Workflow) -> None:
+            names = [made.id, made.name, made.template_id, made.template_name, *called]
+            changed = [Changed("workflow", made.id, "", workflow_digest(made))]
+            self._audit.own(tables, "workflow created", [made.id], rule.why, changed, names)
+
+        return told
 
     async def refuse(self, mac: MacAddress) -> None:
         """Answer a machine no more, whether or not it was seen.  Raises Conflict for one that is known."""
@@ -344,7 +382,8 @@ class Discovery:
         devices = {name: filled(value, mac, inventory) for name, value in rule.devices.items()}
         name = host_name(filled(rule.name, mac, inventory))
         try:
-            await self.accept(mac, name=name, template=rule.template, devices=devices, who=BY_RULE)
+            by = ByRule(f"rule {self._number(rule)} of discovery.rules")
+            await self.accept(mac, name=name, template=rule.template, devices=devices, who=BY_RULE, rule=by)
         except Refusal as refusal:
             self._show_problem(mac, f"rule {self._number(rule)} would accept it: {_with_first(refusal)}")
 
@@ -404,6 +443,7 @@ class Discovery:
                 workflow_name=name,
                 workflow_labels={LABEL: "true"},
                 namespace=rule_set.namespace,
+                rule=ByRule(f"{rule_set.title}, which {rule_set.who or 'somebody'} applied", rule_set.document),
             )
         except Refusal as refusal:
             self._show_problem(mac, f"{rule_set.title} would accept it: {_with_first(refusal)}")

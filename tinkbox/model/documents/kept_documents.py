@@ -34,7 +34,7 @@ class KeptKind(StrEnum):
 class KeptDocument:
     """One document; `manifest` is the whole of it, as `apply` takes it, with its labels.
 
-    The same kind, namespace and name are the same document, which keeps its `id`.
+    The same kind, namespace and name are the same document, which keeps its `id`.  `who` gave it as it is, empty: not known.
     """
 
     kind: KeptKind
@@ -43,6 +43,7 @@ class KeptDocument:
     manifest: Mapping[str, Any]
     id: str = ""
     created_at: datetime = field(default=datetime.min.replace(tzinfo=UTC), compare=False)
+    who: str = field(default="", compare=False)
 
     @property
     def key(self) -> "KeptKey":

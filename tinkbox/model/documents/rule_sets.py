@@ -31,7 +31,7 @@ class RuleSet:
     `title` is what people call it.  `agent_value` is the name of the template's device that is the machine, and `values` are the
     others.  One of a Policy has in place of these `workflow`, the spec of a Workflow of v1alpha2 without its machine; empty:
     machines are registered alone.  A disabled one leaves machines to a person.  `place` is the field of the document where it
-    says what is done with machines.
+    says what is done with machines; the document has the id `document`, and `who` gave it, empty: not known.
     """
 
     title: str
@@ -43,6 +43,8 @@ class RuleSet:
     is_disabled: bool = False
     workflow: Mapping[str, Any] = field(default_factory=dict)
     place: str = ""
+    document: str = ""
+    who: str = ""
 
     @property
     def tasks(self) -> list[Mapping[str, Any]]:
@@ -138,6 +140,8 @@ def _of_workflow_rule_set(document: KeptDocument, notes: list[Problem], rules: l
         namespace=namespace,
         is_disabled=bool(workflow.get("disabled")),
         place="spec.workflow.template",
+        document=document.id,
+        who=document.who,
     )
 
 
@@ -162,6 +166,8 @@ def _of_policy(document: KeptDocument, notes: list[Problem], rules: list[tuple[s
             is_disabled=bool(config.get("disabled")),
             workflow=told if told.get("tasks") else {},
             place=f"{key}.config.tasks",
+            document=document.id,
+            who=document.who,
         )
 
 

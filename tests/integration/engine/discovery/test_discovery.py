@@ -36,7 +36,7 @@ def discovery(box: Appliance, quotas: Quotas | None = None, rules: Sequence[Rule
     )
     box.machines.sessions._is_let_in = strangers.is_let_in
     acceptance = Acceptance(rules=rules, networks=[IPv4Network("172.30.0.0/24")])
-    return Discovery(box.store, box.wakeups, box.machines, box.workflows, strangers, box.clock, acceptance)
+    return Discovery(box.store, box.wakeups, box.machines, box.workflows, strangers, box.clock, acceptance, box.audit)
 
 
 def pxe(number: int, architecture: int = 0, **facts: object) -> Client:

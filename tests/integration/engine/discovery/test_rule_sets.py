@@ -78,6 +78,48 @@ async def test_a_machine_for_which_a_rule_holds_is_registered_and_has_its_workfl
     assert (declared.declaration.namespace, declared.declaration.hardware_ref) == ("lab", machine.name)
 
 
+async def lines(box: Appliance) -> list[dict[str, Any]]:
+    return [each.document() for each in await box.audit.after(0, 100)]
+
+
+async def test_what_a_rule_set_does_has_a_line_each_with_the_rule_set_and_who_applied_it(box: Appliance) -> None:
+    await box.templates.create("hello", HELLO)
+    await keep(box, rule_set("all", ANY))
+    await box.applying.apply(files(rule_set("all", ANY, QEMU)), Wish(), "bert")
+    await wait_here(discovery(box), 7)
+    (workflow,) = await box.workflows.all()
+    accepted, created = await lines(box)
+    machine = box.machines.known.find(mac(7)).hardware
+    (kept,) = await box.kept_documents.all()
+    for line, what, which in ((accepted, "hardware accepted", machine.id), (created, "workflow created", workflow.id)):
+        assert (line["kind"], line["who"], line["what"], line["object"]) == ("own", "tinkbox", what, which)
+        assert line["why"] == "rule set all, which bert applied"
+        assert {mac(7), machine.name, kept.id} <= set(line["names"])
+    assert created["changed"][0]["after"].startswith("sha256:")
+    assert {workflow.name, workflow.template_id, "hello"} <= set(created["names"])
+
+
+async def test_line_of_a_rule_set_of_an_earlier_release_says_that_somebody_applied_it(box: Appliance) -> None:
+    await box.applying.apply(files(rule_set("all", ANY, ref="")), Wish(), "")
+    await wait_here(discovery(box), 7)
+    (accepted,) = await lines(box)
+    assert accepted["why"] == "rule set all, which somebody applied"
+
+
+async def test_what_a_rule_of_the_configuration_does_has_a_line_and_what_cannot_be_done_has_none(
+    box: Appliance,
+) -> None:
+    found = discovery(box, rules=[Rule(match={"serial": "x"}), Rule(match={"mac": "*"}, template="hello")])
+    await wait_here(found, 7)
+    assert await lines(box) == []
+    await box.templates.create("hello", HELLO)
+    await found.look()
+    assert [(each["what"], each["why"]) for each in await lines(box)] == [
+        ("hardware accepted", "rule 2 of discovery.rules"),
+        ("workflow created", "rule 2 of discovery.rules"),
+    ]
+
+
 async def test_the_set_of_which_the_most_rules_hold_wins(box: Appliance) -> None:
     for name in ("hello", "other", "third"):
         await box.templates.create(name, HELLO.replace("hello_world_workflow", name))

@@ -17,6 +17,7 @@ from contextlib import aclosing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
+from http import HTTPStatus
 from ipaddress import IPv4Address, IPv4Network
 from pathlib import Path
 from typing import Any, NoReturn
@@ -33,6 +34,7 @@ from tinkbox.appliance import BOOT_KEY, REGISTRY, STORE, Appliance, Part, examin
 from tinkbox.boot.http.loaders import load_loaders
 from tinkbox.boot.network.neighbours import most_neighbours
 from tinkbox.certificates import Certificates, Door
+from tinkbox.certificates.kept_files import FORGET
 from tinkbox.certificates.own_certificate import foreign_names
 from tinkbox.certificates.unreadable_names import unreadable_names_untold
 from tinkbox.data_folder import (
@@ -68,14 +70,18 @@ from tinkbox.door.requests.live_requests import end_with_token
 from tinkbox.door.requests.paths import add_routes
 from tinkbox.door.requests.pressure import Pressure
 from tinkbox.engine.audit.at_rest import damage_of as audit_damage
+from tinkbox.engine.audit.audit import Audit
 from tinkbox.engine.audit.delivery import examine_syslog
 from tinkbox.engine.audit.head import KEY as AUDIT_KEY
+from tinkbox.engine.audit.head import HeadFile
 from tinkbox.engine.secrets.key import KEY_FILE, SecretKey, key_source
 from tinkbox.engine.templates.rendering_process import render_confined
+from tinkbox.engine.wakeups import Wakeups
 from tinkbox.freed_memory import give_back_freed_memory
 from tinkbox.host_users import group_name, group_number, may_give_to, user_name
 from tinkbox.hosting.volumes import real_folders
 from tinkbox.listening import Listening, Sockets, bound, own_names, tried
+from tinkbox.model.audit import COMMAND, Act, Did, Kind
 from tinkbox.model.disk_usage import LAST_ROOM
 from tinkbox.model.errors import Conflict, Invalid, NotFound, Refusal, Unavailable
 from tinkbox.model.images.references import ALGORITHMS
@@ -343,10 +349,11 @@ def _certificates(settings: Settings, sockets: Sockets, known: str) -> Certifica
     )  # fmt: skip
 
 
-async def forget_authority(data: Path) -> str:
+async def forget_authority(data: Path, say: Say) -> str:
     """Have the next start take the authority that is in the folder, or make one where none is; returns the one that is forgotten.
 
-    It is a fingerprint, empty: none was known.  Raises NotFound for a folder without a store, Conflict where an appliance runs.
+    It is a fingerprint, empty: none was known.  The audit has it, and who runs this.  Raises NotFound for a folder without a
+    store, Conflict where an appliance runs, Unavailable where nothing can be written.
     """
     try:
         is_there = (data / STORE).exists()
@@ -358,10 +365,23 @@ async def forget_authority(data: Path) -> str:
         store = await Store.open(data / STORE)
         try:
             known = await store.read(lambda tables: tables.authority.known())
-            await store.write(lambda tables: tables.authority.forget())
+            if known:
+                await _forget_recorded(store, HeadFile(data), known, say)
         finally:
             await store.close()
     return known
+
+
+async def _forget_recorded(store: Store, head: HeadFile, known: str, say: Say) -> None:
+    """Forget the authority between two lines of the audit, as the appliance does what it is asked."""
+    audit = Audit(store, Wakeups(), lambda: datetime.now(UTC), time.monotonic, head)
+    for problem in await audit.load():
+        say(f"wrong: {problem}")
+    act = Act(kind=Kind.ASKED, who=user_name(os.getuid()), how=COMMAND, what=FORGET, object=known)
+    asked = await audit.begin(act)
+    await store.write(lambda tables: tables.authority.forget())
+    await audit.end(replace(act, status=HTTPStatus.OK, did=[Did("authority forgotten", known)]), asked)
+    await audit.save()
 
 
 def _plain_address(listening: socket.socket) -> str:

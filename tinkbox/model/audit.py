@@ -42,6 +42,8 @@ EXAMINED: Final = "audit examined"
 # What is wrong with a line that has not the seal which it should have.
 FOREIGN: Final = "was written by another program, or with another audit.key: its seal is wrong"
 FIELDS: Final = ("number", "who", "object")
+# How somebody showed who they are who typed a command on the data folder of a stopped appliance: as a user of its host.
+COMMAND: Final = "command"
 SEAL: Final = "seal"
 Seal = Callable[[str], str]
 """Gives what stands for a text, in hexadecimal digits, and what only one who has the key can make of it."""

@@ -1,5 +1,6 @@
 """The box's authority, from the operator's side."""
 
+import getpass
 import json
 import re
 import shutil
@@ -65,6 +66,20 @@ def test_box_that_lost_its_authority_does_not_start_and_says_why(tmp_path: Path)
     assert (forgotten.status, "Forgotten: SHA256:" in forgotten.out) == (0, True), forgotten.err
     with serving(configuration):
         assert (configuration.data / "tls/authority.key").exists()
+        data = ("--data", str(configuration.data))
+        asked, done = json.loads(run_here(*data, "audit", "list", "--every", "--sort", "number", "-o", "json").out)
+        assert (done["who"], done["how"], done["from"], done["asked"]) == (
+            getpass.getuser(),
+            "command",
+            "",
+            asked["number"],
+        )
+        forgot = forgotten.out.split()[1].rstrip(".")
+        assert (done["what"], done["did"]) == (
+            "authority --forget", [{"what": "authority forgotten", "which": forgot}],
+        )  # fmt: skip
+        examined = run_here(*data, "audit", "verify")
+        assert (examined.status, examined.out.startswith("2 lines, 1 to 2: ")) == (0, True), examined.err
         refused = run_here(*forget)
         assert (refused.status, "another tinkbox serves" in refused.err) == (1, True)
     shutil.rmtree(configuration.data / "tls")

@@ -43,12 +43,15 @@ def show(chosen: argparse.Namespace) -> None:
 
 def _forget(chosen: argparse.Namespace) -> None:
     import asyncio
+    import logging
 
     from tinkbox.app import forget_authority
     from tinkbox.settings import load
 
+    # What is wrong is said below, and there is no log here: without a handler Python would write it as well.
+    logging.getLogger("tinkbox").addHandler(logging.NullHandler())
     data = load(data=chosen.data).data
-    known = asyncio.run(forget_authority(data))
+    known = asyncio.run(forget_authority(data, lambda line: print(clean(line), file=sys.stderr)))
     if not known:
         print(clean(f"{data} knows no authority: the next start takes the one in {data}/tls, or makes one"))
         return

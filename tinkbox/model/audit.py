@@ -253,6 +253,12 @@ def missing_lines(first: int, last: int) -> str:
     return f"line {first} is missing" if first == last else f"lines {first} to {last} are missing"
 
 
+def no_such_line(number: int, last: int) -> str:
+    """What to say of a line that somebody keeps as a mark, and that is behind the `last` one, 0: there is none."""
+    end = f"the last is line {last}" if last else "there are no lines"
+    return f"there is no line {number}, {end}: if it was there, lines at the end are gone"
+
+
 def put_in_before(number: int) -> str:
     return f"line {number} was put in before the first one by another program"
 

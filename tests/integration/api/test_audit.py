@@ -487,6 +487,22 @@ async def test_list_has_what_is_asked_for(door: Door) -> None:
         assert (response.headers[HEADER], len(await response.json())) == ("6", 1)
 
 
+async def test_mark_that_is_behind_the_last_line_is_told_as_a_line_that_is_gone(door: Door) -> None:
+    empty = await door.done("GET", "/v1/audit/verify?after=7")
+    assert (empty["wrong"], empty["problem"]) == (
+        1,
+        "there is no line 7, there are no lines: if it was there, lines at the end are gone",
+    )
+    await door.done("POST", "/v1/hardware", hardware(1))
+    told = "there is no line 500, the last is line 2: if it was there, lines at the end are gone"
+    verdict = await door.done("GET", "/v1/audit/verify?after=500")
+    assert (verdict["wrong"], verdict["problem"]) == (3, told)
+    assert (await door.done("GET", "/v1/audit/verify?after=2"))["problem"] == "", "the last line is a mark, too"
+    status, problem = await door.ask("GET", "/v1/audit/export?after=500")
+    assert (status, problem["detail"]) == (404, told.replace("line 2", "line 3"))
+    assert await lines(door, "who=tinkbox") == [], "a number that somebody types has no line"
+
+
 async def test_export_is_examined_without_the_appliance(door: Door) -> None:
     for _ in range(3):
         await door.done("POST", "/v1/hardware", hardware(1))

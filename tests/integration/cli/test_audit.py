@@ -65,6 +65,12 @@ def test_who_did_what_is_listed_exported_and_examined(configuration: Configurati
         whole = tinkbox(configuration, "audit", "verify")
         assert (whole.status, whole.err) == (0, "")
         assert "each is as it was written, and none is missing" in whole.out
+        for command in ("verify", "export"):
+            gone = tinkbox(configuration, "audit", command, "--after", "500")
+            assert (gone.status, gone.out, "there is no line 500, the last is line " in gone.err) == (1, "", True)
+        last = str(lines(configuration)[-1]["number"])
+        nothing = tinkbox(configuration, "audit", "verify", "--after", last)
+        assert (nothing.status, nothing.out) == (0, f"there are no lines behind line {last} yet\n")
     apart = tinkbox(configuration, "audit", "verify", str(exported))
     assert apart.status == 0, apart.err
     exported.write_text(exported.read_text().replace("hardware pushed", "hardware deleted"))

@@ -224,7 +224,7 @@ def verify(chosen: argparse.Namespace) -> int:
     if chosen.format == "json":
         print(json.dumps(verdict))
     else:
-        for sentence in _sentences(verdict):
+        for sentence in _sentences(verdict, chosen.after):
             print(clean(sentence))
     if verdict["problem"]:
         number = f" (line {verdict['wrong']})" if verdict["wrong"] else ""
@@ -244,7 +244,7 @@ def _begins_later(verdict: Document, chosen: argparse.Namespace) -> str:
     )
 
 
-def _sentences(verdict: Document) -> Iterator[str]:
+def _sentences(verdict: Document, after: int) -> Iterator[str]:
     if not verdict["problem"]:
         if verdict["lines"]:
             yield f"{verdict['lines']} lines, {verdict['first']} to {verdict['last']}: each is as it was written, and none is missing"
@@ -252,7 +252,7 @@ def _sentences(verdict: Document) -> Iterator[str]:
                 yield f"{again} of them came again, unchanged"
             yield f"the digest of line {verdict['last']} is {verdict['digest']}"
         else:
-            yield "there are no lines yet"
+            yield f"there are no lines behind line {after} yet" if after else "there are no lines yet"
     for each in verdict["deliveries"]:
         missed = f"; {each['missed']} were deleted for their age before it took them" if each["missed"] else ""
         if each["problem"]:

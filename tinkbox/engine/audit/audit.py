@@ -32,6 +32,7 @@ from tinkbox.model.audit import (
     Standing,
     Verdict,
     missing_lines,
+    no_such_line,
 )
 from tinkbox.model.errors import Unavailable
 from tinkbox.model.token_mask import TokenMask
@@ -331,6 +332,10 @@ class Audit:
             await asyncio.to_thread(_examine_all, chain, lines)
         found = chain.untold()
         verdict = chain.verdict(head)
+        if after and not verdict.lines and not verdict.problem:
+            last = await self.newest()
+            if last < after:
+                verdict = replace(verdict, wrong=last + 1, problem=no_such_line(after, last))
         if verdict.problem or self._head is None or (head is not None and not wrong):
             return verdict, found
         missing = f"{self._head.path} is missing: whether lines at the end are missing is not known"

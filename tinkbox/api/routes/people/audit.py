@@ -21,9 +21,9 @@ from tinkbox.api.parameters import LIMIT, Parameter, sort_by
 from tinkbox.api.requests import is_number, number, says_yes, takes
 from tinkbox.engine.audit.audit import Audit
 from tinkbox.model.access import Right
-from tinkbox.model.audit import FIELDS, Kind, Line, Listing, Standing
+from tinkbox.model.audit import FIELDS, Kind, Line, Listing, Standing, no_such_line
 from tinkbox.model.audit_places import Delivery
-from tinkbox.model.errors import Invalid
+from tinkbox.model.errors import Invalid, NotFound
 from tinkbox.model.listing import Order
 from tinkbox.model.text import quoted
 from tinkbox.wire.list_total import HEADER
@@ -144,10 +144,12 @@ def routes(audit: Audit, deliveries: Callable[[], Sequence[Delivery]], followers
     @recorded_reading
     @takes(Parameter("after", int))
     async def export(request: web.Request) -> Annotated[web.StreamResponse, Media((JSON_LINES,))]:
-        """Every line as JSON in a line of its own, from the oldest on, or behind `after`."""
-        after = number(request, "after")
+        """Every line as JSON in a line of its own, from the oldest on, or behind `after`, which has to be there or deleted for its age."""
+        after, newest = number(request, "after"), await audit.newest()
+        if after > newest:
+            raise NotFound(no_such_line(after, newest))
         with followers.place(request, caller(request).name):
-            return await streamed(request, _exported(audit, after, await audit.newest()), JSON_LINES)
+            return await streamed(request, _exported(audit, after, newest), JSON_LINES)
 
     @takes(Parameter("after", int))
     async def verify(request: web.Request) -> Json[VerdictDocument]:

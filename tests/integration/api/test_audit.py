@@ -341,6 +341,25 @@ async def test_refused_attempts_are_put_together_by_host_and_person(door: Door) 
     assert "wrong" not in json.dumps(await lines(door)), "a token that is mistyped may be nearly right"
 
 
+async def test_line_of_a_refused_attempt_has_the_path_and_the_reason_and_nothing_else_of_the_request(
+    door: Door,
+) -> None:
+    headers = {"Authorization": "Bearer look-token", "X-More": "in-a-header"}
+    async with (
+        aiohttp.ClientSession(headers=headers) as session,
+        session.post(
+            f"{door.url}/v1/hardware/machine-1/retire?why=in-the-query", json={"reason": "in-the-body"}
+        ) as response,
+    ):
+        assert response.status == 403
+    (line,) = await refused(door)
+    assert set(line) == {
+        "number", "at", "previous", "digest", "kind", "who", "how", "from", "what", "object", "status", "why",
+    }  # fmt: skip
+    assert (line["what"], line["object"]) == ("POST /v1/hardware/{key}/retire", "machine-1")
+    assert line["why"].startswith("who-may-look (look) lacks the right to operate")
+
+
 async def test_attempt_that_was_refused_is_not_hidden_by_others_of_the_same_person(door: Door) -> None:
     async with aiohttp.ClientSession(headers={"Authorization": "Bearer look-token"}) as session:
         for method, path in (

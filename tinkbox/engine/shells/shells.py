@@ -110,6 +110,7 @@ class Shells:
         self._making = asyncio.Lock()
         self._since = clock()
         self._closed = False
+        self._told_old = set[str]()
 
     async def load(self) -> None:
         """Know the sessions that go on, and forget what belongs to no workflow any more; once, before any is served."""
@@ -133,10 +134,13 @@ class Shells:
             return False
         old = await asyncio.to_thread(self._recordings.older, self._clock() - self._kept)
         old = [each for each in old if each not in self._live]
-        if old and self._audit is not None:
+        # One that the disk does not let go is told once.
+        fresh = [each for each in old if each not in self._told_old]
+        if fresh and self._audit is not None:
             audit, why = self._audit, "older than retention.recordings"
-            await self._store.write(lambda tables: audit.own(tables, "recording deleted", old, why))
+            await self._store.write(lambda tables: audit.own(tables, "recording deleted", fresh, why))
             audit.told()
+        self._told_old = set(old)
         await asyncio.to_thread(self._recordings.delete, old)
         return False
 

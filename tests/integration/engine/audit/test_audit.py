@@ -395,6 +395,10 @@ async def test_cut_goes_on_where_the_appliance_ended_in_its_middle(
     assert (verdict.first, verdict.last, verdict.problem) == (11, 12, "")
 
 
+def _refused(_: Path) -> None:
+    raise PermissionError(1, "Operation not permitted")
+
+
 async def test_recordings_of_an_age_of_their_own_outlive_their_workflow_and_go_then(
     box: Appliance, tmp_path: Path
 ) -> None:
@@ -422,6 +426,12 @@ async def test_recordings_of_an_age_of_their_own_outlive_their_workflow_and_go_t
     await made.forget_old_recordings()
     assert recording.exists()
     box.clock.forward(86_400 * 366)
+    with pytest.MonkeyPatch.context() as disk:
+        disk.setattr(Path, "unlink", _refused)
+        for _ in range(2):
+            await made.forget_old_recordings()
+    assert recording.exists()
+    assert len([each for each in await lines(box.audit) if each["what"] == "recording deleted"]) == 1
     await made.forget_old_recordings()
     assert not recording.parent.exists()
     assert (await lines(box.audit))[-1]["what"] == "recording deleted"

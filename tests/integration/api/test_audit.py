@@ -547,6 +547,15 @@ async def test_watch_tells_every_line_as_it_comes_and_goes_on_behind_one(door: D
     assert told.startswith(b"id: 1\n\nid: 2\nevent: line\ndata: {")
 
 
+async def test_watch_of_who_had_more_lines_than_there_are_begins_with_the_first(door: Door) -> None:
+    await door.done("POST", "/v1/hardware", hardware(1))
+    async with door.local.get("http://tinkbox/v1/audit/watch", headers={"Last-Event-ID": "300"}) as response:
+        told = b""
+        while told.count(b"event: line") < 2:
+            told += await response.content.readany()
+    assert told.startswith(b"id: 0\n\nid: 1\nevent: line\ndata: {")
+
+
 def tampered(path: Path, *statements: str) -> None:
     """Do to the database what somebody does who knows SQL."""
     with closing(sqlite3.connect(path)) as database:

@@ -5,6 +5,7 @@ import json
 import os
 import socket
 import sqlite3
+import subprocess
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime
@@ -14,7 +15,18 @@ from typing import Any
 import pytest
 from aiohttp import ClientSession
 
-from tests.integration.cli.serving import Configuration, Ended, configure, give_osie, run_here, serving
+from tests.integration.cli.serving import (
+    PROGRAM,
+    ROOT,
+    Configuration,
+    Ended,
+    clean_environment,
+    configure,
+    give_osie,
+    run,
+    run_here,
+    serving,
+)
 from tests.integration.engine.appliance import hardware
 from tests.integration.worker.machine import until
 from tinkbox.model.audit import NONE_BEFORE, Act, Kind, Line, line_of
@@ -77,6 +89,31 @@ def test_who_did_what_is_listed_exported_and_examined(configuration: Configurati
     changed = tinkbox(configuration, "audit", "verify", str(exported))
     assert changed.status == 1
     assert "line 2 is not as it was written" in changed.err
+
+
+def test_who_may_audit_alone_uses_all_of_it_from_another_host(configuration: Configuration, tmp_path: Path) -> None:
+    away = {"XDG_CONFIG_HOME": str(tmp_path / "config")}
+    with serving(configuration):
+        push(configuration)
+        made = tinkbox(configuration, "token", "create", "eve", "--right", "audit", "-o", "json")
+        token, fingerprint = json.loads(made.out)["token"], tinkbox(configuration, "authority").err.strip()
+        url = f"https://127.0.0.1:{configuration.operator_port}"
+        logged_in = run("login", url, "--fingerprint", fingerprint, stdin=token.encode(), environment=away)
+        assert logged_in.status == 0, logged_in.err
+        listed, examined, exported = (run("audit", each, environment=away) for each in ("list", "verify", "export"))
+        assert ("hardware pushed" in listed.out, examined.out.startswith("4 lines, 1 to 4: ")) == (True, True)
+        assert [json.loads(each)["number"] for each in exported.out.splitlines()] == [1, 2, 3, 4, 5]
+        command = [*PROGRAM, "audit", "watch", "--after", "300"]
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+        with subprocess.Popen(command, cwd=ROOT, env={**clean_environment(), **away}, **pipes) as watching:
+            assert watching.stdout is not None
+            assert json.loads(watching.stdout.readline())["number"] == 1
+            assert tinkbox(configuration, "token", "revoke", "--yes", "eve").status == 0
+            _, told = watching.communicate(timeout=60)
+        assert told.splitlines() == [
+            "tinkbox: the appliance has no line 300: was it put back to an earlier day? All that it has follow",
+            "tinkbox: the token was revoked: what was under way with it has ended",
+        ]
 
 
 def test_lines_outlive_a_kill_and_those_that_are_taken_away_at_the_end_are_missed(

@@ -184,7 +184,7 @@ def watch(chosen: argparse.Namespace) -> None:
             try:
                 async for number, line in operator.audit.watched(last):
                     if last is not None and number < last:
-                        tell_put_back(last)
+                        tell_put_back(last, of="line")
                     last, reached = number, True
                     outages.over()
                     if line is not None:

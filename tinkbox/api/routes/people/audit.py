@@ -139,7 +139,9 @@ def routes(audit: Audit, deliveries: Callable[[], Sequence[Delivery]], followers
         with followers.place(request, caller(request).name):
             newest = await audit.newest()
             after = int(reached) if reached else wanted if "after" in request.query else newest
-            return await streamed(request, _watched(audit, min(after, newest)), EVENT_STREAM)
+            if after > newest:  # an earlier database was put back: what has these numbers is other lines
+                after = 0
+            return await streamed(request, _watched(audit, after), EVENT_STREAM)
 
     @recorded_reading
     @takes(Parameter("after", int))

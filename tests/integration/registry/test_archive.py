@@ -124,6 +124,8 @@ def with_header(kind: bytes, content: bytes) -> bytes:
     return block + PACKED
 
 
+# How hard it is packed does not matter here; by itself xz would fill tables of a gigabyte for it.
+GIGABYTE = {"id": lzma.FILTER_LZMA2, "preset": 0, "dict_size": 1 << 30}
 DAMAGED = {
     "longer than any disk": far_away(1 << 62),
     "longer than any number": far_away((1 << 64) - 1),
@@ -132,7 +134,7 @@ DAMAGED = {
     "what is said of all files without an end": with_header(
         tarfile.XGLTYPE, b"".join(b"13 key%03d=x\n" % each for each in range(MAX_GLOBAL + 1))
     ),
-    "xz that asks for a gigabyte": lzma.compress(PACKED, filters=[{"id": lzma.FILTER_LZMA2, "dict_size": 1 << 30}]),
+    "xz that asks for a gigabyte": lzma.compress(PACKED, filters=[GIGABYTE]),
     "empty": b"",
     "text": b"this is no archive\n" * 100,
     "a tar of something else": tar([("etc/passwd", b"root")]),

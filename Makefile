@@ -195,6 +195,13 @@ SIDE_BY_SIDE := $(MAKE) --no-print-directory -j $$(nproc)
 .PHONY: tested lint unit
 tested: $(TESTED)
 
+# Every process of `make test` reads all tests before its first one.  Compiled beforehand, each file is compiled once, not by all
+# of them at the same time.  What is wrong with a file, the tests say themselves.
+COMPILED := $(addprefix compiled-,unit integration machine)
+.PHONY: $(COMPILED)
+$(COMPILED): compiled-%: $(BIN)/.ready
+	@$(BIN)/python -m pytest -qq --collect-only tests/$* >/dev/null 2>&1 || true
+
 # In several processes at once; tests/processes.py says how many, and which takes what.
 TOGETHER := -n auto --dist loadfile
 
@@ -205,7 +212,7 @@ test unit campaign: export PYTHONDONTWRITEBYTECODE :=
 test: packages-build packages-helper loaders keys helper
 	+$(SIDE_BY_SIDE) dist/tinkbox $(BEFORE_TESTED)
 	+@needed=$$($(BIN)/python -m tests.machine.matrix) && { [ -z "$$needed" ] || $(MAKE) --no-print-directory packages-arm64; } && \
-	$(SIDE_BY_SIDE) tested $$needed
+	$(SIDE_BY_SIDE) tested $(COMPILED) $$needed
 	$(BIN)/python -m pytest $(TOGETHER) tests --ignore=tests/bench -m "not campaign"
 
 check: packages-build packages-lab loaders keys helper $(BIN)/.ready

@@ -401,3 +401,25 @@ async def test_what_there_is_to_say_of_an_address_is_told_by_what_imports_and_wh
     assert [each["text"] for each in changed["notes"]] == [f"{FAR} is odd"]
     changed = await door.done("PATCH", "/v1/hardware/node13", {"address": "172.30.0.13/24"})
     assert changed["notes"] == []
+
+
+async def test_a_change_is_answered_with_the_state_and_failure_that_the_machine_is_shown_with(door: Door) -> None:
+    await door.done("POST", "/v1/hardware", hardware(1))
+    await workflow(door)
+    offer = await door.box.offer(MACHINE)
+    assert offer is not None
+    await door.box.report(MACHINE, offer, State.FAILED, reason="Mine", message="of my own")
+    path = f"/v1/hardware/{MACHINE}"
+    for method, url, wish in (
+        ("PATCH", f"{path}/labels", {"set": {"rack": "r1"}}),
+        ("PATCH", path, {"disks": ["/dev/sda"]}),
+        ("PUT", f"{path}/tpm", {"sha256": "ab" * 32}),
+        ("DELETE", f"{path}/tpm", None),
+        ("DELETE", f"{path}/https", None),
+    ):
+        told = await door.done(method, url, wish)
+        shown = await door.done("GET", path)
+        assert shown["state"] == "failed"
+        assert {name: told[name] for name in shown if name in told and name != "notes"} == {
+            name: value for name, value in shown.items() if name in told and name != "notes"
+        }, url

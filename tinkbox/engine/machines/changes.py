@@ -137,7 +137,7 @@ class MachineChanges:
 
         if await self._store.write(use_case):
             await self._machines.taken_in([hardware_id], macs)
-        return await self._machines.get(hardware_id)
+        return await self._machines.standing(hardware_id)
 
     async def notes(self, key: str) -> list[Note]:
         """What people noted about a machine, oldest first."""

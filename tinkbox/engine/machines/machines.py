@@ -274,7 +274,10 @@ class Machines:
     async def standing(self, key: str, scope: Selector | None = None) -> MachineStatus:
         """As `get`, also with what becomes of its workflow."""
         within = self.within(scope)
-        record = within.find(key)
+        return await self._standing(within.find(key), within)
+
+    async def _standing(self, record: MachineRecord, within: MachinesWithin) -> MachineStatus:
+        """The same of a machine that may have left the scope, by what was just changed."""
         work = await self._work(within, [record.hardware.id])
         return self._status(record, *work.get(record.hardware.id, ()), within=within)
 
@@ -310,7 +313,7 @@ class Machines:
         await self._store.write(use_case)
         await self.refresh([hardware_id])
         self._wakeups.wake(CHANGES)
-        return self._status(self.known.find(hardware_id), within=self.within(scope))
+        return await self._standing(self.known.find(hardware_id), self.within(scope))
 
     async def get(self, key: str, scope: Selector | None = None) -> MachineStatus:
         """As who has a `scope` may know it, None: everything.  Raises NotFound, or Conflict when the key fits several."""
@@ -400,14 +403,14 @@ class Machines:
         record = self.known.find(key)
         await self.sessions.accept_tpm(record.hardware.id, wanted, who)
         self._wakeups.wake(CHANGES)
-        return self._status(record, within=self.within(scope))
+        return await self._standing(record, self.within(scope))
 
     async def forget_https(self, key: str, who: str, scope: Selector | None = None) -> MachineStatus:
         """For a person, let a machine boot by plain HTTP again; raises as `get`."""
         record = self.known.find(key)
         await self.enrolments.forget(record.hardware.id, who)
         self._wakeups.wake(CHANGES)
-        return self._status(record, within=self.within(scope))
+        return await self._standing(record, self.within(scope))
 
     def authenticate(self, text: str, instance: str, address: str) -> str:
         """The id of the machine whose worker shows a secret; raises as `Sessions.authenticate` does."""

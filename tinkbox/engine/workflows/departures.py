@@ -73,7 +73,7 @@ class Departures:
 
         await self._store.write(use_case)
         await self._machines.taken_in([hardware.id], ())
-        return await self._machines.get(hardware.id), canceled
+        return await self._machines.standing(hardware.id), canceled
 
     async def refuse_retirement(self, key: str) -> None:
         """Raise Conflict where `retire` without `force` does."""
@@ -111,7 +111,7 @@ class Departures:
 
         await self._store.write(use_case)
         await self._machines.taken_in([hardware.id], ())
-        return await self._machines.get(hardware.id)
+        return await self._machines.standing(hardware.id)
 
     async def delete(
         self,

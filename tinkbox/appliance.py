@@ -414,6 +414,7 @@ class Appliance:
             kept_documents=self.engine.kept_documents,
             workflow_plans=self.engine.workflow_plans,
             tokens=self.tokens,
+            deadlines=self.engine.deadlines,
             rollouts=self.engine.rollouts,
             overview=self.engine.overview,
             status_changes=self.engine.status_changes,

@@ -223,6 +223,7 @@ async def open_door(folder: Path) -> AsyncIterator[Door]:
             kept_documents=box.kept_documents,
             workflow_plans=box.workflow_plans,
             tokens=tokens,
+            deadlines=box.deadlines,
             rollouts=box.rollouts,
             overview=box.overview,
             status_changes=box.status_changes,

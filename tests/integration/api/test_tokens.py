@@ -16,6 +16,7 @@ from tests.integration.api.test_shells import Held, frame
 from tests.integration.engine.appliance import HELLO, hardware, mac
 from tests.integration.engine.held import hold, out
 from tests.integration.registry.serving import until
+from tinkbox.engine.workflows.deadlines import REPORTING, STOP_GRACE
 from tinkbox.model.access import BEYOND_SCOPES, Right
 from tinkbox.model.errors import Forbidden
 from tinkbox.wire.messages.shell import Channel
@@ -59,7 +60,8 @@ async def test_a_token_is_made_shown_once_used_listed_and_revoked(door: Door) ->
         "by": listed["by"],
     }
     assert listed["by"] not in ("", "operator")  # the user of this host
-    assert await door.done("DELETE", "/v1/tokens/anna") == {"name": "anna", "revoked": 1, "credentials": []}
+    told = await door.done("DELETE", "/v1/tokens/anna")
+    assert told == {"name": "anna", "revoked": 1, "credentials": [], "not_rotated": ""}
     async with asking(made["token"]) as anna, anna.get(f"{door.url}/v1/hardware") as answer:
         assert answer.status == 401
         assert "was revoked" in (await answer.json(content_type=None))["detail"]
@@ -85,24 +87,68 @@ async def test_revoking_a_token_names_the_credentials_that_it_read_and_voids_the
             "key": f"machine-{each}",
             "given_at": now,
             "rotated": False,
+            "at_work": None,
         }
         for each in (2, 3)
     ]
-    assert await door.done("DELETE", "/v1/tokens/bert") == {"name": "bert", "revoked": 1, "credentials": left}
+    told = await door.done("DELETE", "/v1/tokens/bert")
+    assert told == {"name": "bert", "revoked": 1, "credentials": left, "not_rotated": ""}
     again = await door.done("DELETE", "/v1/tokens/bert?rotate=yes")
-    assert again == {"name": "bert", "revoked": 0, "credentials": [each | {"rotated": True} for each in left]}
+    rotated = [each | {"rotated": True} for each in left]
+    assert again == {"name": "bert", "revoked": 0, "credentials": rotated, "not_rotated": ""}
     with pytest.raises(Forbidden, match="it is void"):
         await door.box.exchange(read)
     assert (await door.ask("DELETE", "/v1/tokens/bert?rotate=yes"))[0] == 404
 
 
-async def test_who_may_not_operate_voids_no_credentials(door: Door) -> None:
-    await make(door, "bert", "look")
+async def test_who_may_not_operate_revokes_the_token_and_is_told_that_no_credential_was_voided(door: Door) -> None:
+    await door.done("POST", "/v1/hardware", hardware(1))
+    bert = await make(door, "bert", "look", "operate")
+    async with asking(bert) as session, session.get(f"{door.url}/v1/hardware/machine-1/credential") as answer:
+        read = (await answer.json())["token"]
+    url = f"{door.url}/v1/tokens/bert?rotate=yes"
     async with asking("admin-token") as admin:
-        async with admin.delete(f"{door.url}/v1/tokens/bert?rotate=yes") as answer:
+        async with admin.delete(url) as answer:
+            told = await answer.json()
+        assert (answer.status, told["revoked"]) == (200, 1)
+        assert (
+            told["not_rotated"] == "who-may-admin lacks the right to operate, so no credential of a machine was voided"
+        )
+        assert [(each["key"], each["rotated"]) for each in told["credentials"]] == [("machine-1", False)]
+        async with asking(bert) as session, session.get(f"{door.url}/v1/hardware") as answer:
+            assert answer.status == 401
+        # Of that nothing is left to do but what the right is needed for.
+        async with admin.delete(url) as answer:
             assert answer.status == 403
-        async with admin.delete(f"{door.url}/v1/tokens/bert") as answer:
-            assert answer.status == 200
+        assert [each["why"] for each in await door.done("GET", "/v1/audit?what=revoke")][-1].endswith(
+            told["not_rotated"]
+        )
+    assert await door.box.exchange(read)
+
+
+async def test_revoking_tells_which_machines_are_at_work_and_when_their_action_ends_without_a_worker(
+    door: Door,
+) -> None:
+    worker, other = await door.box.machine(1), await door.box.machine(2)
+    bert = await make(door, "bert", "look", "operate")
+    async with asking(bert) as session:
+        for each in (worker, other):
+            async with session.get(f"{door.url}/v1/hardware/{each}/credential") as answer:
+                assert answer.status == 200
+    await door.box.workflow(HELLO)
+    offer = await door.box.offer(worker)
+    assert offer is not None
+    at_work = {
+        "workflow_id": offer.workflow_id,
+        "held": False,
+        "ends_at": (door.box.clock() + timedelta(seconds=60 + STOP_GRACE + REPORTING)).isoformat(),
+    }
+    for query, rotated in (("", False), ("?rotate=yes", True)):
+        told = (await door.done("DELETE", f"/v1/tokens/bert{query}"))["credentials"]
+        assert [(each["id"], each["rotated"], each["at_work"]) for each in told] == [
+            (worker, rotated, at_work),
+            (other, rotated, None),
+        ]
 
 
 async def test_the_operators_token_is_replaced_at_once(door: Door) -> None:
@@ -110,7 +156,7 @@ async def test_the_operators_token_is_replaced_at_once(door: Door) -> None:
         async with operator.get(f"{door.url}/v1/hardware") as answer:
             assert answer.status == 200
         told = await door.done("DELETE", "/v1/tokens/operator")
-        assert told == {"name": "operator", "revoked": 1, "credentials": []}
+        assert told == {"name": "operator", "revoked": 1, "credentials": [], "not_rotated": ""}
         async with operator.get(f"{door.url}/v1/hardware") as answer:
             assert answer.status == 401
     async with asking("another-token-in-the-file") as operator, operator.get(f"{door.url}/v1/hardware") as answer:

@@ -61,6 +61,7 @@ from tinkbox.engine.views.status_changes import StatusChanges
 from tinkbox.engine.views.suggested_names import SuggestedNames
 from tinkbox.engine.views.workflow_plans import WorkflowPlans
 from tinkbox.engine.workflows.breakpoints import Breakpoints
+from tinkbox.engine.workflows.deadlines import Deadlines
 from tinkbox.engine.workflows.departures import Departures
 from tinkbox.engine.workflows.lost_histories import LostHistories
 from tinkbox.engine.workflows.shortages import Shortages
@@ -109,6 +110,7 @@ class OperatorDoor:
     kept_documents: KeptDocuments
     workflow_plans: WorkflowPlans
     tokens: Tokens
+    deadlines: Deadlines
     rollouts: Rollouts
     overview: Overview
     status_changes: StatusChanges
@@ -209,7 +211,7 @@ class OperatorDoor:
             *osie.routes(self.osie),
             *authority.routes(self.authority, self.own_certificate),
             *metadata.routes(self.ssh_keys),
-            *tokens.routes(self.tokens, self.machines),
+            *tokens.routes(self.tokens, self.machines, self.deadlines),
             *audit.routes(self.audit, self.audit_deliveries, self.followers),
             *events.routes(self.workflows, self.followers),
             *status.routes(self.overview, self.status_changes, self.limits, self.claimants, self.rounds),

@@ -136,7 +136,8 @@ def declare(noun: argparse.ArgumentParser) -> None:
     verb.add_argument(
         "--rotate",
         action="store_true",
-        help="void these credentials as well, and end the sessions of their machines (needs the right to operate)",
+        help="void these credentials as well, and end the sessions of their machines (needs the right to operate; without it the "
+        "tokens end all the same)",
     )
     add_yes(verb)
 
@@ -197,10 +198,17 @@ def revoke(chosen: argparse.Namespace) -> int:
         refuse_text(each)
     confirm(chosen, f"Revoke {', '.join(chosen.keys)}")
 
+    partly: list[Document] = []
+
     async def end(operator: "Operator", key: str) -> Document:
         return await operator.tokens.revoke(key, rotate=chosen.rotate)
 
-    return change_each(chosen, end, _tell_revoked)
+    def tell(ended: Document) -> None:
+        _tell_revoked(ended)
+        if ended.get("not_rotated"):
+            partly.append(ended)
+
+    return change_each(chosen, end, tell) or int(bool(partly))
 
 
 def _tell_revoked(ended: Document) -> None:
@@ -211,6 +219,10 @@ def _tell_revoked(ended: Document) -> None:
         print("The new one is in operator.token, in the data folder of the appliance.", flush=True)
     if rotated := [each for each in given if each["rotated"]]:
         print(clean(f"Rotated credentials:  {', '.join(each['name'] or each['id'] for each in rotated)}"), flush=True)
+        for each in rotated:
+            _tell_at_work(each)
+    if ended.get("not_rotated"):
+        print(clean(f"{ended['not_rotated']}: have somebody with that right type the lines below."), file=sys.stderr)
     if left := [each for each in given if not each["rotated"]]:
         print(
             clean(
@@ -219,5 +231,27 @@ def _tell_revoked(ended: Document) -> None:
             file=sys.stderr,
         )
         for each in left:
-            print(clean(f"  tinkbox hardware credential {shlex.quote(each['key'])} --rotate"), file=sys.stderr)
+            ends = f"  # ends its action of workflow {work['workflow_id'][:8]}" if (work := each.get("at_work")) else ""
+            print(clean(f"  tinkbox hardware credential {shlex.quote(each['key'])} --rotate{ends}"), file=sys.stderr)
         print(clean(f"All at once: `tinkbox token revoke {shlex.quote(name)} --rotate`"), file=sys.stderr, flush=True)
+
+
+def _tell_at_work(given: Document) -> None:
+    """Say what becomes of the action that runs on a machine of which the credential was voided."""
+    work = given.get("at_work")  # earlier releases tell none
+    if not work:
+        return
+    from tinkbox.cli.output.printable import moment
+
+    key, workflow = shlex.quote(given["key"]), work["workflow_id"][:8]
+    last = "when its hold ends" if work["held"] else "as WorkerSilent when its time is up"
+    lines = (
+        (
+            f"{given['name'] or given['id']} is at work for workflow {workflow}, and its worker is refused from now on. The action ends as "
+            f"WorkerLost when the machine's next worker begins, else {last}, at {moment(work['ends_at'])}. The OSIE starts a worker by "
+            f"itself; one that was started by hand needs the credential that `tinkbox hardware credential {key}` prints."
+        ),
+        f"  tinkbox workflow cancel {workflow} --force  # ends it once the machine is silent",
+        f"  tinkbox workflow retry {workflow}  # repeats the action afterwards, if that is safe",
+    )
+    print(*map(clean, lines), sep="\n", file=sys.stderr, flush=True)

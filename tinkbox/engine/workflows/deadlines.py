@@ -6,7 +6,8 @@ and for what only the appliance can know.
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import Enum
 from functools import partial
@@ -106,6 +107,15 @@ def _due_of(hold: Hold, hooks: int, moment: Moment) -> list[tuple[datetime, Due]
     return [expiry] if hold.warned else [(warned_at(hold), Due.WARNING), expiry]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AtWork:
+    """The workflow of an action that runs on a machine, or is held there, and when that ends if its worker is not heard any more."""
+
+    workflow_id: str
+    held: bool
+    ends_at: datetime
+
+
 class Deadlines:
     """A part: ends what is overdue."""
 
@@ -161,6 +171,23 @@ class Deadlines:
             if when <= now:
                 await tell(self._machines, self._wakeups, await self._store.write(end))
         return max(patience, 0.0)
+
+    async def at_work(self, machines: Collection[str]) -> dict[str, AtWork]:
+        """By id, those of these machines of which the worker is to be heard, for an action of theirs is under way."""
+
+        def question(tables: Tables) -> dict[str, AtWork]:
+            found: dict[str, AtWork] = {}
+            for each in tables.workflows.under_way() if machines else ():
+                attempt, following = each.attempt, due(each, self._listening_since)
+                if attempt is None or attempt.worker not in machines or attempt.left_at is not None or not following:
+                    continue
+                ends_at = following[0] if each.hold is None else max(following[0], each.hold.deadline)
+                found[attempt.worker] = AtWork(
+                    workflow_id=each.workflow_id, held=each.hold is not None, ends_at=ends_at
+                )
+            return found
+
+        return await self._store.read(question)
 
     def _give_up(self, tables: Tables, workflow_id: str) -> list[str]:
         """End a workflow that waits for a service which is overdue still."""

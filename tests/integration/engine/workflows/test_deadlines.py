@@ -70,6 +70,35 @@ async def test_a_timeout_of_a_silent_worker_is_the_machines_not_the_actions(box:
     assert "power, cable and console" in ended.hint
 
 
+async def test_an_action_whose_credential_is_voided_ends_at_the_next_worker_or_when_its_time_is_up(
+    box: Appliance,
+) -> None:
+    worker = await box.machine(1)
+    await box.workflow(HELLO)
+    await box.session(worker)
+    offer = await box.offer(worker)
+    assert offer is not None
+    await box.machines.sessions.revoke([worker], "anna")
+    box.clock.forward(60 + STOP_GRACE + REPORTING - 1)
+    await box.deadlines.look()
+    assert await states(box, offer.workflow_id) == ["RUNNING", "RUNNING", "PENDING"]
+    box.clock.forward(1)
+    await box.deadlines.look()
+    ended = await outcome(box, offer.workflow_id)
+    assert (ended.state, ended.reason) == (State.TIMEOUT, "WorkerSilent")
+
+    await box.workflows.retry(offer.workflow_id)
+    await box.session(worker)
+    again = await box.offer(worker)
+    assert again is not None
+    await box.machines.sessions.revoke([worker], "anna")
+    await box.exchange(await box.machines.sessions.give(worker, "anna"))
+    assert await box.offer(worker) is None
+    ended = await outcome(box, again.workflow_id)
+    assert (ended.state, ended.reason) == (State.FAILED, "WorkerLost")
+    assert ended.message.startswith("another worker took this machine over")
+
+
 async def test_a_worker_that_is_heard_within_a_poll_is_not_silent(box: Appliance) -> None:
     worker, offer = await begun(box)
     box.clock.forward(130 - SILENT_SECONDS)

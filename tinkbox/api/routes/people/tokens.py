@@ -1,5 +1,6 @@
 """`/v1/tokens`: who may speak to the appliance from elsewhere, and for what.  KEY is a name."""
 
+from collections.abc import Mapping
 from typing import TypedDict
 
 from aiohttp import web
@@ -15,7 +16,8 @@ from tinkbox.api.parameters import LIMIT, Parameter, sort_by
 from tinkbox.api.requests import key_of, read_object, read_options, says_yes, takes, text_field
 from tinkbox.engine.machines.machines import Machines
 from tinkbox.engine.people.tokens import Tokens
-from tinkbox.model.access import OPERATOR, Means, Right
+from tinkbox.engine.workflows.deadlines import AtWork, Deadlines
+from tinkbox.model.access import OPERATOR, Caller, Means, Right
 from tinkbox.model.duration import show_duration
 from tinkbox.model.given_credential import GivenCredential
 from tinkbox.model.labels import parse_selector
@@ -54,23 +56,39 @@ class RotationWish(TypedDict, total=False):
     overlap: str
 
 
+class AtWorkDocument(TypedDict):
+    """An action that runs, or is `held`; with its machine's credential voided it ends at the next worker of that machine, else at `ends_at`."""
+
+    workflow_id: str
+    held: bool
+    ends_at: Time | None
+
+
 class GivenDocument(NamedIdentity):
-    """A machine whose credential its reader has; `key` means it in a command.  `rotated`: it counts no more, since this request."""
+    """A machine whose credential its reader has; `key` means it in a command.  `rotated`: it counts no more, since this request.
+
+    `at_work` is null where no action runs on the machine.
+    """
 
     key: str
     given_at: Time | None
     rotated: bool
+    at_work: AtWorkDocument | None
 
 
 class RevokedToken(TypedDict):
-    """`revoked` is how many tokens had the name, `credentials` those of machines that were read by this name and counted still."""
+    """`revoked` is how many tokens had the name, `credentials` those of machines that were read by this name and counted still.
+
+    `not_rotated` is why these count on although `rotate` was asked for, empty otherwise.
+    """
 
     name: str
     revoked: int
     credentials: list[GivenDocument]
+    not_rotated: str
 
 
-def routes(tokens: Tokens, machines: Machines) -> list[web.RouteDef]:
+def routes(tokens: Tokens, machines: Machines, deadlines: Deadlines) -> list[web.RouteDef]:
     @takes(LIMIT, sort_by(("name", "created_at", "expires_at", "used_at")))
     async def show_list(request: web.Request) -> Json[list[TokenDocument]]:
         """The tokens but the operator's own, those that expired in the last week included; `used_at` is late by a minute."""
@@ -114,24 +132,29 @@ def routes(tokens: Tokens, machines: Machines) -> list[web.RouteDef]:
 
     @takes(Parameter("rotate", bool, about="void the credentials of machines that were read by this name, as well"))
     async def revoke(request: web.Request) -> Json[RevokedToken]:
-        """End a token, and what is under way with it; tells which machines' credentials its bearer has. `operator` gets another one, in its file."""
+        """End a token, and what is under way with it; tells which machines' credentials its bearer has. `operator` gets another one, in its file.
+
+        With `rotate`, who lacks the right to operate still ends the token: `not_rotated` of the answer says what was not done.
+        """
         name, by, rotating = key_of(request), caller(request), says_yes(request, "rotate")
-        if rotating:
-            by.require(Right.OPERATE)
+        # Whoever is to be locked out comes first: the token ends whatever becomes of the rest.
         ended, number = await _ended(name)
         given = await machines.sessions.given_to(name)
         if not number and not given:
             raise tokens.unknown(name)
+        refused = _not_rotated(by, done=number > 0) if rotating and given else ""
         if number:
             log_change(request, "token revoked", name)
-        explain(request, "; ".join(each.describe() for each in ended))
+        explain(request, "; ".join([*(each.describe() for each in ended), *filter(None, [refused])]))
         for each in ended:
             changed(request, "token", each.id, _said(each), "")
-        if rotating and given:
-            await machines.sessions.revoke([each.hardware_id for each in given], by.name)
-            log_change(request, "credential rotated", *(each.hardware_id for each in given))
-        told = [_given_document(each, machines, rotated=rotating) for each in given]
-        return answered({"name": name, "revoked": number, "credentials": told})
+        ids, rotated = [each.hardware_id for each in given], rotating and not refused
+        at_work = await deadlines.at_work(ids)
+        if rotated and given:
+            await machines.sessions.revoke(ids, by.name)
+            log_change(request, "credential rotated", *ids)
+        told = [_given_document(each, machines, at_work, rotated=rotated) for each in given]
+        return answered({"name": name, "revoked": number, "credentials": told, "not_rotated": refused})
 
     async def _ended(name: str) -> tuple[list[Token], int]:
         """The tokens of people that are revoked, and how many there were with the operator's."""
@@ -150,14 +173,27 @@ def routes(tokens: Tokens, machines: Machines) -> list[web.RouteDef]:
     )
 
 
-def _given_document(given: GivenCredential, machines: Machines, *, rotated: bool) -> GivenDocument:
-    record = machines.known.get(given.hardware_id)
+def _not_rotated(by: Caller, *, done: bool) -> str:
+    """Why somebody voids no credentials, empty where they may; raises Forbidden unless something else was `done` for them."""
+    if done and Right.OPERATE not in by.rights:
+        return f"{by.name} lacks the right to {Right.OPERATE}, so no credential of a machine was voided"
+    by.require(Right.OPERATE)
+    return ""
+
+
+def _given_document(
+    given: GivenCredential, machines: Machines, at_work: Mapping[str, AtWork], *, rotated: bool
+) -> GivenDocument:
+    record, work = machines.known.get(given.hardware_id), at_work.get(given.hardware_id)
     return {
         "id": given.hardware_id,
         "name": machines.known.name(given.hardware_id),
         "key": machines.known.key(record.hardware) if record is not None else given.hardware_id,
         "given_at": time(given.at),
         "rotated": rotated,
+        "at_work": {"workflow_id": work.workflow_id, "held": work.held, "ends_at": time(work.ends_at)}
+        if work is not None
+        else None,
     }
 
 

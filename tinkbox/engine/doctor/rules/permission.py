@@ -378,8 +378,8 @@ def ticket_refused(case: Case) -> Iterator[Finding]:
                 gravity=Gravity.SUSPECT,
                 cause="A person revoked the credentials of this machine, so the worker that was there was refused.",
                 evidence=(line(revoked[-1]), f"{line(seen)}, at {text(seen, 'address')}"),
-                remedy="Boot the machine again, or start its worker with the credential that `--rotate` printed "
-                f"(`tinkbox hardware credential {case.mac or 'MAC'}` makes another).{_costs(case)}",
+                remedy="Boot the machine again, or start its worker with a new credential: "
+                f"`tinkbox hardware credential {case.mac or 'MAC'}` prints one.{_costs(case)}",
             )
             continue
         cause, remedy = TICKETS.get(why, (f"A boot ticket of this machine was refused: {why}.", _BOOT_AGAIN))
@@ -486,7 +486,7 @@ def _costs(case: Case) -> str:
     if work is None or work.action_state not in WORKING:
         return ""
     return (
-        f" {work.action} runs on the machine now: a credential that is rotated, another worker and a boot each end it as WorkerLost, "
+        f" {work.action} runs on the machine now: a boot, and another worker (also one with a new credential), each end it as WorkerLost, "
         f"and `tinkbox workflow retry {work.id[:8]}` repeats it, if that is safe. Let it end first where you can."
     )
 

@@ -26,6 +26,8 @@ _CERTAIN = 3
 _RETRY = (
     "If it stays silent, the action ends as WorkerSilent; then `tinkbox workflow retry {}` repeats it, if that is safe."
 )
+# Another boot, and another worker, do not know what the one before did.
+_RETRY_REFUSED = "The action ends as WorkerLost then, or as WorkerSilent when its time is up; `tinkbox workflow retry {}` repeats it, if that is safe."
 
 
 def silent_since(work: Work | None, since: datetime, now: datetime) -> datetime | None:
@@ -67,7 +69,7 @@ def silent_worker(case: Case) -> Iterator[Finding]:
             *seen,
             *_deadline(work),
         ),
-        remedy=f"{remedy} {_RETRY.format(work.id[:8])}",
+        remedy=f"{remedy} {(_RETRY_REFUSED if refused and not second_host(case, refused[-1]) else _RETRY).format(work.id[:8])}",
         subject=_ONE_SILENCE,
     )
 
@@ -160,7 +162,7 @@ def _refused_since(case: Case, heard: datetime) -> tuple[Sighting, ...]:
 def _refusal(case: Case, refused: tuple[Sighting, ...]) -> tuple[str, tuple[str, ...], str]:
     """The same as `_likeliest` of a worker that is refused."""
     why = text(refused[-1], "why")
-    how = "Boot the machine again, or start its worker with a new credential: the one that `--rotate` printed, or one of `tinkbox hardware credential MACHINE`."
+    how = "Boot the machine again, or start its worker with a new credential: `tinkbox hardware credential MACHINE` prints one."
     if refused[0].stage is Stage.REVOKED:
         cause = "a person revoked the credentials of this machine, so the appliance refuses its worker"
     elif other := second_host(case, refused[-1]):

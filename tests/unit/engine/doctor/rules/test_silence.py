@@ -206,7 +206,8 @@ def test_a_worker_that_is_refused_is_silent_for_that() -> None:
         "a person revoked the credentials of this machine, so the appliance refuses its worker."
     )
     assert "2026-11-21 03:01:39 its credentials were revoked: by ann" in found.evidence
-    assert "`--rotate` printed" in found.remedy
+    assert "`tinkbox hardware credential MACHINE` prints one" in found.remedy
+    assert "ends as WorkerLost then, or as WorkerSilent when its time is up" in found.remedy
     assert "`tinkbox workflow retry w1`" in found.remedy
     # What another host is refused says nothing of the worker, and one that was let in again is not refused.
     assert "refuses" not in next(silent_worker(working(40, denied))).cause

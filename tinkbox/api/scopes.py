@@ -95,12 +95,7 @@ class Scopes:
     async def lost_for(self, request: web.Request, lost: Sequence[LostWork]) -> list[LostWork]:
         """The same lost histories, of which those that tell of work outside tell no more than that they are there."""
         outside = await self._outside(request, [each for one in lost for each in one.of])
-        return [
-            replace(each, history=replace(each.history, entries=()), workflows=(), hint=OUTSIDE)
-            if outside.intersection(each.of)
-            else each
-            for each in lost
-        ]
+        return [each.within(outside) for each in lost]
 
     async def events_for(self, request: web.Request, events: Sequence[Event]) -> list[Event]:
         """The same events, of which those that tell of work outside have no words of it (`history.told_of_others`)."""

@@ -25,6 +25,7 @@ def document_of(snapshot: Snapshot, scope: Scope = EVERYTHING) -> Document:
             "label": str(scope.labels) if scope.labels is not None else None,
             "state": sorted(scope.states) if scope.states is not None else None,
         },
+        "scope_of_token": snapshot.scope or None,
         "health": {
             "faults": list(snapshot.health.faults),
             "conditions": [_with_times(asdict(each)) for each in snapshot.health.conditions],

@@ -415,7 +415,7 @@ class _Live:
             )
         sightings = await operator.hardware.timeline(load.machine)
         workflow, log = None, list[str]()
-        if row.machine.work is not None:
+        if row.machine.work is not None and row.machine.work.id:  # work outside of the scope of a token has none
             workflow = await operator.workflows.get(row.machine.work.id)
             log = await self._log_of(row.machine.work.id)
         return lambda width, height: (machine_page(row, sightings, workflow, log, now, width, height), ())

@@ -124,6 +124,8 @@ def _counts(snapshot: Snapshot, counts: Sequence[tuple[Standing, int]], scope: s
 
 def _health(snapshot: Snapshot, width: int = UNCUT) -> Line:
     """How the appliance is, in so many columns."""
+    if snapshot.scope:
+        return ((f"your token is for {clean(snapshot.scope)} alone: nothing is told of the appliance", "dim"),)
     disk, health = snapshot.disk, snapshot.health
     room = _room(disk) if disk is not None else ()
     sent: Line = ((f"sent {show_size(int(health.sent))}/s", ""),) if health.sent is not None else ()
@@ -306,7 +308,7 @@ def _to_do(row: Row, program: str) -> Iterator[str]:
         yield clean(advice, 1_000)
     if row.standing is Standing.HELD and work is not None:
         yield f"look into it: {program} breakpoint shell {work.id}"
-    elif row.standing in (Standing.FAILED, Standing.TIMEOUT) and work is not None:
+    elif row.standing in (Standing.FAILED, Standing.TIMEOUT) and work is not None and work.id:
         yield f"where it stands: {program} workflow state {work.id}"
         if not never_ran(work.reason, work.hint, program):
             yield f"what it printed: {program} workflow logs {work.id}"

@@ -493,6 +493,8 @@ def _told_apart(view: View, rows: Sequence[Row]) -> list[Row]:
 def _proposed(row: Row, doing: "_Proposing") -> Proposal | str:
     """What a key would do to the work that a row shows, or why there is none of it to do."""
     work = row.work
+    if work is not None and not work.id:
+        return f"{row.name}: {work.message}"
     return doing.propose(row, work) if work is not None else _without_work(row, doing.verb.lower())
 
 

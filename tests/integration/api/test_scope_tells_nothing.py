@@ -157,6 +157,7 @@ QUERIES: Final = {
     ),
     "/v1/workflows/{key}/state": ("", "?to_change=unfinished", "?to_change=held", "?to_change=delete"),
     "/v1/breakpoints": ("", "?machine=machine-1"),
+    "/v1/status": ("", "?after="),
 }  # fmt: skip
 
 

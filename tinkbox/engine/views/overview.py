@@ -10,6 +10,7 @@ from tinkbox.engine.machines.machines import Machines, MachineStatus
 from tinkbox.engine.timeline.sighting_rules import ended_at
 from tinkbox.engine.timeline.stalls import stalled
 from tinkbox.engine.turns import in_slices
+from tinkbox.engine.views.status_within import lost_within
 from tinkbox.engine.workflows.journals import LostWork, untold, waiting
 from tinkbox.engine.workflows.workflows import SHOWN_FINISHED
 from tinkbox.model.actions.progress import Progress
@@ -18,8 +19,10 @@ from tinkbox.model.diagnosis import Diagnosis
 from tinkbox.model.disk_usage import DiskUsage
 from tinkbox.model.hardware import address_of, hostname_of, mac_of, name_of
 from tinkbox.model.journal import summary
+from tinkbox.model.labels import Selector
 from tinkbox.model.leases import Claimant
 from tinkbox.model.limits import Standing
+from tinkbox.model.listing import Order, WorkflowListing
 from tinkbox.model.reasons import Reason, hint
 from tinkbox.model.services import Phase, ServiceStatus
 from tinkbox.model.workflow import (
@@ -54,6 +57,7 @@ LATELY = timedelta(minutes=10)
 MAX_STRANGERS = 20
 PAGE = 10  # workflows that are read at once: booting machines are answered in between
 SHOWN_OF_EACH = 20  # tasks of a workflow, and services: a template may have thousands
+_UNFINISHED: Final = tuple(each for each in State if each not in FINAL)
 _AS_UNKNOWN: Final = frozenset({"NotKnown"})
 NOTHING_FOUND: Final[Mapping[str, Diagnosis]] = MappingProxyType({})
 
@@ -74,6 +78,40 @@ class Overview:
         self._disk = disk
         self._progress = progress
         self._clock = clock
+
+    async def within(self, scope: Selector, version: str) -> Snapshot:
+        """The machines of a scope, and the workflows of these alone that are not over or ended last; of the appliance itself nothing."""
+        machines, within = await self._machines.listed(scope=scope), self._machines.within(scope)
+        machines = [each for each in machines if each.retired is None]
+        hostnames = {each.hardware.id: name_of(each.hardware) for each in machines}
+
+        def question(tables: Tables) -> tuple[list[str], Mapping[str, Sequence[LostWork]], Mapping[str, LostWork]]:
+            of_these = WorkflowListing(within=within.ids())
+            ids, _ = tables.workflows.listed_ids(replace(of_these, states=_UNFINISHED))
+            newest = replace(
+                of_these, states=tuple(FINAL), order=Order("created_at", descending=True), limit=SHOWN_FINISHED
+            )
+            shown = {*ids, *tables.workflows.listed_ids(newest)[0]}
+            waits = {workflow: lost for workflow, lost in waiting(tables).items() if workflow in shown}
+            gone = {machine: lost for machine, lost in untold(tables).items() if machine in hostnames}
+            told = (*gone.values(), *(each for several in waits.values() for each in several))
+            outside = within.outside(tables, {one for each in told for one in each.of})
+            return (
+                tables.workflows.listed_ids(replace(of_these, among=list(shown)))[0],
+                {workflow: [each.within(outside) for each in lost] for workflow, lost in waits.items()},
+                lost_within(gone, outside),
+            )
+
+        ids, undecided, lost = await self._store.read(question)
+        lines: list[WorkflowLine] = []
+        for begin in range(0, len(ids), PAGE):
+            lines += await self._lines(ids[begin : begin + PAGE], hostnames, undecided)
+        return Snapshot(
+            now=self._clock(),
+            version=version,
+            machines=tuple(await in_slices(lambda each: machine_line(each, lost.get(each.hardware.id)), machines)),
+            workflows=tuple(lines),
+        )
 
     async def snapshot(self, version: str) -> Snapshot:
         """Every machine, and the workflows that are not over or ended last; `version` is the appliance's."""

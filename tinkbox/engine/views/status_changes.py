@@ -6,6 +6,7 @@ them.  While nothing changes, only actions that run and machines that may stall 
 """
 
 import asyncio
+import hashlib
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -17,6 +18,7 @@ from tinkbox.engine.doctor.doctor import first_line
 from tinkbox.engine.machines.machines import Failure, Machines, MachineStatus
 from tinkbox.engine.timeline.stalls import PATIENCE, stalled
 from tinkbox.engine.views.overview import disk_line, machine_line, stranger_lines
+from tinkbox.engine.views.status_within import line_within
 from tinkbox.engine.wakeups import Wakeups
 from tinkbox.engine.workflows.journals import LostWork, untold, waiting
 from tinkbox.engine.workflows.retries import changed_since
@@ -27,6 +29,7 @@ from tinkbox.model.disk_usage import DiskUsage, Stored
 from tinkbox.model.errors import Refusal
 from tinkbox.model.hardware import Hardware, MacAddress, called
 from tinkbox.model.journal import summary
+from tinkbox.model.labels import Selector
 from tinkbox.model.machine_state import Doing
 from tinkbox.model.reasons import Reason, hint
 from tinkbox.model.services import ServiceStatus
@@ -53,6 +56,7 @@ MANY_CHANGES: Final = 1000
 WORKFLOWS_AT_ONCE: Final = 50
 KEPT_GONE: Final = 1_000  # machines that were deleted; a view that looked before that is told everything anew
 LONGEST_MESSAGE: Final = 400
+PLACE_LETTERS: Final = 32
 MOST_CONDITIONS: Final = 50  # that a view is told of the appliance
 # A line that said for how many seconds would change every second.
 STALLED: Final = "stalled"
@@ -197,6 +201,31 @@ class StatusChanges:
                 health=health_line(self._rate(), conditions, examined=examined),
             )
         return encode_changes(change, told)
+
+    async def within(self, scope: Selector, place: str, version: str) -> str:
+        """The machines of a scope as `after` tells them, all of them wherever one changed; of the appliance itself nothing.
+
+        Its places are made of what it tells, for a number of changes would count those of other machines.
+        """
+        async with self._one_at_a_time:
+            await self._look()
+            kept = [each for each in self._kept.values() if scope.matches(each.record.hardware.labels)]
+            shown = {self._shown.get(each.record.hardware.id, "") for each in kept}
+            rollouts = {self._in_rollouts.get(each.record.hardware.id, ("", False))[0] for each in kept}
+            lost = (*self._untold.values(), *(each for several in self._waiting.values() for each in several))
+            ids = {*shown, *rollouts, *(one for each in lost for one in each.of)} - {""}
+            outside = await self._machines.work_outside(scope, ids)
+            within, told = self._machines.within(scope), list[str]()
+            for each in kept:
+                if within.has(each.record.hardware.id):
+                    status = await self._machines.get(each.record.hardware.id, scope)
+                    told.append(encode_machine(line_within(self._line(each, status, outside), outside)))
+                if len(told) % MACHINES_AT_ONCE == MACHINES_AT_ONCE - 1:
+                    await asyncio.sleep(0)
+        now_at = hashlib.sha256("\n".join(told).encode()).hexdigest()[:PLACE_LETTERS]
+        is_same = place == now_at
+        change = Snapshot(now=self._clock(), version=version, machines=(), place=now_at, part=is_same, scope=str(scope))
+        return encode_changes(change, [] if is_same else told)
 
     def tells_much(self, place: str) -> bool:
         """Whether so much changed behind a place that it takes long to tell."""
@@ -406,21 +435,26 @@ class StatusChanges:
                 self._number += 1
                 kept.line, kept.text, kept.number = line, encode_machine(line), self._number
 
-    def _line(self, kept: _Kept) -> MachineLine:
-        hardware = kept.status.hardware
+    def _line(
+        self, kept: _Kept, status: MachineStatus | None = None, outside: Collection[str] = frozenset()
+    ) -> MachineLine:
+        """`status` is another one than is kept, for somebody who may not know the work `outside`."""
+        status = status or kept.status
+        hardware = status.hardware
         work = self._work.get(self._shown.get(hardware.id, ""))
         is_begun = work is not None and work.current is not None and work.current.state in BEGUN
         (self._under_way.add if is_begun else self._under_way.discard)(hardware.id)
         rollout, is_paused = self._in_rollouts.get(hardware.id, ("", False))
         diagnosis, is_fault = _told(self._diagnosis(hardware))
         stuck = STALLED if kept.newest is not None and stalled(kept.newest, self._clock()) else ""
+        lost = self._untold.get(hardware.id)
         return replace(
-            machine_line(kept.status, self._untold.get(hardware.id)),
+            machine_line(status, lost.within(outside) if lost is not None else None),
             stalled=stuck,
-            state=replace(kept.status, stalled=stuck, failure=_failure(work), doing=_doing(hardware.id, work)).state,
+            state=replace(status, stalled=stuck, failure=_failure(work), doing=_doing(hardware.id, work)).state,
             name=hardware.name,
             labels=dict(hardware.labels),
-            work=self._work_line(hardware.id, work) if work is not None else None,
+            work=self._work_line(hardware.id, work, outside) if work is not None else None,
             rollout=rollout,
             rollout_paused=is_paused,
             diagnosis=diagnosis,
@@ -428,7 +462,7 @@ class StatusChanges:
             silent_since=self._silent_since(hardware.id),
         )
 
-    def _work_line(self, machine: str, work: _Work) -> WorkLine:
+    def _work_line(self, machine: str, work: _Work, outside: Collection[str]) -> WorkLine:
         line, worker = work.line, work.current.action.worker if work.current else machine
         other = self._machines.known.get(worker) if worker != machine else None
         elsewhere = called(other.hardware) if other else ""
@@ -436,8 +470,9 @@ class StatusChanges:
         line = replace(line, progress=self._progress(work.current), elsewhere=elsewhere)
         if not lost:
             return line
-        message = shortened(summary(lost[0].history.entries), LONGEST_MESSAGE)
-        return replace(line, lost=True, reason=Reason.HISTORY_LOST, message=message, hint=lost[0].hint)
+        first = lost[0].within(outside)
+        message = shortened(summary(first.history.entries), LONGEST_MESSAGE)
+        return replace(line, lost=True, reason=Reason.HISTORY_LOST, message=message, hint=first.hint)
 
     def _rate(self) -> float | None:
         """Bytes a second that were sent lately."""

@@ -5,7 +5,7 @@ Its machines' workers do.  Until a person has decided, nothing is begun on such 
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -16,6 +16,7 @@ from tinkbox.model.errors import Conflict
 from tinkbox.model.hardware import mac_of
 from tinkbox.model.journal import Entry, Seen, Standing, summary
 from tinkbox.model.reasons import Reason
+from tinkbox.model.telling import OUTSIDE
 from tinkbox.model.workflow import BEGUN, FINAL, Outcome, State, Workflow
 from tinkbox.store.database import Tables
 from tinkbox.store.journals import LostHistory
@@ -39,6 +40,12 @@ class LostWork:
     def of(self) -> tuple[str, ...]:
         """The ids of all workflows that it tells of, also of those that the store does not know."""
         return tuple(dict.fromkeys((*self.workflows, *(each.workflow_id for each in self.history.entries))))
+
+    def within(self, outside: Collection[str]) -> "LostWork":
+        """The same; one that tells of work `outside` tells no more than that it is there."""
+        if not set(outside).intersection(self.of):
+            return self
+        return replace(self, history=replace(self.history, entries=()), workflows=(), hint=OUTSIDE)
 
 
 def standing(tables: Tables, worker: str, seen: Seen | None) -> Standing:

@@ -33,7 +33,8 @@ class WorkLine:
     that the machine goes away by intention, `elsewhere` is the other machine that the action is for, `awaited` are
     services that must be ready before it begins.  `run` and `hold` tell this run of the workflow and this hold from all others,
     `service` is the one that kept the workflow from beginning, `template_changed` tells of one that ended badly that its template was
-    changed or deleted since, so that a retry runs an older text; appliances of before do not tell these four.
+    changed or deleted since, so that a retry runs an older text; appliances of before do not tell these four.  Work outside of
+    the scope of who asks has no `id`, and `message` says that alone.
     """
 
     id: str
@@ -320,7 +321,8 @@ class Snapshot:
     """What there is, at the appliance's time `now`.
 
     Of changes, `place` is where the next ones are asked after, and `gone` are the ids of machines that were deleted; it is
-    only a `part` where other machines are as they were before.  Workflows are told without a place alone.
+    only a `part` where other machines are as they were before.  Workflows are told without a place alone.  With a `scope`, a
+    selector, it is of the machines with these labels, and tells nothing of the appliance and of unknown machines.
     """
 
     now: datetime
@@ -334,12 +336,13 @@ class Snapshot:
     part: bool = False
     gone: tuple[str, ...] = ()
     health: HealthLine = field(default_factory=HealthLine)
+    scope: str = ""
 
 
 # What a view of an earlier release does not know, and would refuse.
 _NEW_OF_DISK: Final = ("remedy",)
 _NEW_OF_STRANGER: Final = ("diagnosis", "remedy")
-_NEW_OF_SNAPSHOT: Final = ("place", "part", "gone", "health")
+_NEW_OF_SNAPSHOT: Final = ("place", "part", "gone", "health", "scope")
 _NEW_OF_MACHINE: Final = (
     "name", "labels", "work", "rollout", "rollout_paused", "state", "diagnosis", "is_fault", "silent_since",
 )  # fmt: skip
@@ -406,6 +409,7 @@ def decode_snapshot(text: str | bytes) -> Snapshot:
             part=entry.get("part", False),
             gone=tuple(entry.get("gone", ())),
             health=_health(entry.get("health", {})),
+            scope=entry.get("scope", ""),
             strangers=tuple(_stranger(each) for each in entry["strangers"]),
             limits=tuple(_limit(each) for each in entry.get("limits", ())),
             disk=_disk(entry["disk"]) if entry.get("disk") else None,

@@ -12,7 +12,7 @@ from typing import NotRequired, TypedDict
 from aiohttp import web
 
 from tinkbox import __version__
-from tinkbox.api.access import needing
+from tinkbox.api.access import by_itself, caller, keeping_to_scope, needing
 from tinkbox.api.answers import Json, answered, written
 from tinkbox.api.json_values import Time, time
 from tinkbox.api.long_answers import turn
@@ -61,9 +61,17 @@ def routes(
 ) -> list[web.RouteDef]:
     @takes(Parameter("after", may_be_empty=True))
     async def status(request: web.Request) -> Json[Snapshot]:
-        """The appliance at a glance; with `after`, the `place` of an earlier answer or nothing, what changed since."""
+        """The appliance at a glance; with `after`, the `place` of an earlier answer or nothing, what changed since.
+
+        A token with a scope is told of its machines alone.
+        """
+        place, scope = request.query.get("after"), caller(request).scope
+        if scope is not None:
+            async with turn(request):
+                if place is None:
+                    return written(await _whole(await overview.within(scope, __version__)))
+                return written(await changes.within(scope, place, __version__))
         notable = limit_lines(limits(), claimants())
-        place = request.query.get("after")
         if place is None:
             async with turn(request):
                 text = await _whole(replace(await overview.snapshot(__version__), limits=notable))
@@ -84,7 +92,11 @@ def routes(
                 return answered(told)
         return answered(told)
 
-    return needing(Right.LOOK, web.get("/healthz", health), web.get("/v1/status", status))
+    return needing(
+        Right.LOOK,
+        web.get("/healthz", health),
+        *keeping_to_scope(by_itself, web.get("/v1/status", status)),
+    )
 
 
 async def _whole(snapshot: Snapshot) -> str:

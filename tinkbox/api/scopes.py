@@ -76,6 +76,15 @@ class Scopes:
         except NotFound:
             raise _none("workflow", key, person) from None
 
+    async def either_of(self, person: Caller, key: str) -> tuple[str, str]:
+        """The id of the machine, or else of the workflow, that a key means within the scope, and an empty one; raises as `machine_of`."""
+        with suppress(NotFound):
+            return self.machine_of(person, key), ""
+        try:
+            return "", await self.workflow_of(person, key)
+        except NotFound:
+            raise _none("machine and no workflow", key, person) from None
+
     async def shell(self, person: Caller, key: str, workflow_of: Callable[[str], Awaitable[str]]) -> None:
         """Raises NotFound where the shell that a key means is of no workflow within the scope."""
         try:

@@ -6,11 +6,17 @@ import aiohttp
 import pytest
 
 from tests.integration.api.door import TOKEN, Door
-from tests.integration.engine.appliance import HELLO, hardware, mac
+from tests.integration.api.test_scopes import IN, OUT, Rack, made, rack
+from tests.integration.engine.appliance import HELLO, RELAY, address, hardware, mac
 from tinkbox.engine.doctor.surveys import Surveys
 from tinkbox.model.boot import Asker, Stage
 from tinkbox.model.condition_events import Lasting
+from tinkbox.model.diagnosis import Diagnosis, Gravity
 from tinkbox.model.limits import EXAMINATIONS
+from tinkbox.model.telling import OUTSIDE
+from tinkbox.model.workflow import State
+
+__all__ = ["rack"]
 
 
 async def test_the_doctor_says_what_is_wrong_with_whom(door: Door) -> None:
@@ -115,3 +121,64 @@ async def test_a_workflow_is_examined_by_its_key_alone_or_by_a_key_of_either(doo
     assert (of_machine["machine"], of_machine["workflow"]) == ("machine-1", "")
     for query, status in (("workflow=nothing", 404), ("key=nothing", 404), (f"key={flow}&machine={mac(1)}", 422)):
         assert (await door.ask("GET", f"/v1/doctor?{query}"))[0] == status, query
+
+
+def boots(rack: Rack, number: int) -> None:
+    rack.door.box.machines.progress.saw(mac(number), Stage.DISCOVER, "PXE", asker=Asker.PXE.value, architecture=7)
+
+
+async def test_a_token_with_a_scope_has_its_machines_and_workflows_examined_alone(rack: Rack) -> None:
+    for number in (IN, OUT, 9):
+        boots(rack, number)
+    for query in ("", f"?machine={mac(IN)}", "?key=machine-1"):
+        told = await rack.done("GET", f"/v1/doctor{query}")
+        assert [(each["rule"], each["machine"], each["name"]) for each in told["diagnoses"]] == [
+            ("NotPermitted", mac(IN), "machine-1")
+        ], query
+        assert (told["machines"], told["appliance"], told["servers"], told["unasked"]) == (1, [], [], "")
+        assert told["unexamined"][-1]["what"] == "what is outside of the scope of your token"
+    mine = await made(rack.door, IN)
+    offer = await rack.door.box.offer(str(hardware(IN)["id"]))
+    assert offer is not None
+    await rack.door.box.report(str(hardware(IN)["id"]), offer, State.FAILED, reason="Mine", message="of my own")
+    for query in (f"?workflow={mine}", f"?key={mine[:13]}", ""):
+        told = await rack.done("GET", f"/v1/doctor{query}")
+        assert [each["workflow"] for each in told["diagnoses"]] == [mine], query
+        assert "of my own" in told["diagnoses"][0]["cause"]
+
+
+async def test_what_the_doctor_says_within_a_scope_is_the_same_whatever_is_outside(rack: Rack) -> None:
+    boots(rack, IN)
+    mine = await made(rack.door, IN)
+    urls = ("/v1/doctor", "/v1/doctor?key=machine-1", f"/v1/doctor?workflow={mine}")
+    before = [await rack.done("GET", each) for each in urls]
+    for number in (OUT, 8, 9):
+        boots(rack, number)
+    other = await made(rack.door, OUT)
+    offer = await rack.door.box.offer(str(hardware(OUT)["id"]))
+    assert offer is not None
+    await rack.door.box.report(str(hardware(OUT)["id"]), offer, State.FAILED, reason="Theirs", message="a secret")
+    await rack.door.done("DELETE", f"/v1/workflows/{other}")
+    found = Diagnosis(
+        rule="DiskFull", gravity=Gravity.FAULT, cause="It is full.", evidence=("0 B",), remedy="Free some."
+    )
+    rack.door.found.append(found)
+    await rack.door.rounds.round()
+    assert [await rack.done("GET", each) for each in urls] == before
+
+
+async def test_a_machine_that_is_busy_with_work_outside_is_told_to_be_so_by_the_doctor(rack: Rack) -> None:
+    worker = str(hardware(IN)["id"])
+    await rack.door.done("POST", "/v1/templates", {"name": "relay", "data": RELAY})
+    both = {"template": "relay", "hardware": {"a": mac(IN), "b": mac(OUT)}}
+    theirs = (await rack.door.done("POST", "/v1/workflows", both))["id"]
+    offer = await rack.door.box.offer(worker)
+    assert offer is not None
+    behind = await made(rack.door, IN)
+    for query in ("", "?key=machine-1"):
+        told = await rack.done("GET", f"/v1/doctor{query}")
+        assert {"what": "the work of machine machine-1", "why": f"it is {OUTSIDE}"} in told["unexamined"], query
+        assert theirs[:8] not in str(told).replace(behind, "")
+    told = await rack.done("GET", f"/v1/doctor?workflow={behind}")
+    assert {"what": "the work of machine machine-1", "why": f"it waits for {OUTSIDE}"} in told["unexamined"]
+    assert (told["workflow"], mac(OUT) in str(told), address(OUT) in str(told)) == (behind, False, False)

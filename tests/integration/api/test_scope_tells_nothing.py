@@ -32,6 +32,7 @@ PAIRS = [
     ("172.30.0.12", "172.30.0.19"),
     (str(hardware(OUT)["id"]), str(hardware(9)["id"])),
 ]
+EXAMINED: Final = ("/v1/doctor?machine=KEY", "/v1/doctor?workflow=KEY", "/v1/doctor?key=KEY")
 
 
 async def same(rack: Rack, method: str, path: str, outside: str, nothing: str, wish: str = "null") -> tuple[int, Any]:
@@ -51,7 +52,12 @@ async def test_no_route_tells_an_outside_machine_from_none(rack: Rack, outside: 
     for method, path in NEEDED:
         url = path.replace("{key}", "KEY").replace("{id}", "1").replace("{kind}", "hardware")
         await same(rack, method, url, outside, nothing, "null" if method == "GET" else "{}")
-    for path in ("/v1/workflows?machine=KEY", "/v1/breakpoints?machine=KEY", "/v1/hardware?label=rack%3DKEY"):
+    for path in (
+        "/v1/workflows?machine=KEY",
+        "/v1/breakpoints?machine=KEY",
+        "/v1/hardware?label=rack%3DKEY",
+        *EXAMINED,
+    ):
         await same(rack, "GET", path, outside, nothing)
     for name, text in {
         "hello": HELLO,
@@ -105,6 +111,8 @@ async def test_no_route_tells_an_outside_workflow_or_shell_from_none(rack: Rack)
             # Each template may be seen.
             if "KEY" in url and "/templates/" not in url:
                 await same(rack, method, url, outside, none, "null" if method == "GET" else "{}")
+        for url in EXAMINED:
+            assert (await same(rack, "GET", url, outside, none))[0] == 404
 
 
 async def test_a_template_that_is_gone_is_known_by_workflows_within_alone(rack: Rack) -> None:
@@ -158,6 +166,7 @@ QUERIES: Final = {
     "/v1/workflows/{key}/state": ("", "?to_change=unfinished", "?to_change=held", "?to_change=delete"),
     "/v1/breakpoints": ("", "?machine=machine-1"),
     "/v1/status": ("", "?after="),
+    "/v1/doctor": ("", "?machine=machine-1", "?key=machine-1", "?key=spell", "?workflow=machine-1"),
 }  # fmt: skip
 
 

@@ -172,7 +172,7 @@ class OperatorDoor:
             *leases.routes(self.leases, self.machines.known.holder),
             *seen.routes(self.seen, scopes),
             *discovered.routes(self.discovery),
-            *doctor.routes(self.examiner, self.foreign, self.rounds.all, self.rounds.unconfirmed),
+            *doctor.routes(self.examiner, self.foreign, scopes, self.rounds.all, self.rounds.unconfirmed),
             *templates.routes(self.templates, self.machines, self.shortages),
             *workflows.routes(
                 self.workflows,

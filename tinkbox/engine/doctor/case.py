@@ -122,7 +122,7 @@ class Work:
     `called` is what people call the machine, `hardware_id` its id, `parked` why it may not boot, empty: it may.  `waits` says what keeps the next action from beginning, empty
     where nothing does.  `unkept` is since when the appliance cannot keep what the machine hands in, and why; None: it can, or the workflow
     is not looked at by itself.  `services` are the awaited ones, `images` says which images nothing can have, line by line.
-    `hint` and `tail`, the last lines of output, are those of how it ended, at `ended_at`; `overtaken` is why it is not retried, empty
+    `hint` and `tail`, the last lines of output, are those of how it ended, at `ended_at`; `overtaken` is why it is not retried, which names `overtaken_of`, empty
     where it may be; `changed` that its template has another text by now than a retry runs, or empty.  `other_version` is that of the machine's worker, where it is not the appliance's.  `way` is how the machine reaches others,
     where a failed action may have missed them.  `engine_away` is since when the machine's engine does not answer its worker.  `gone` are services that were ready,
     and are not there any more.  `image` is that of the action.  `service` is the one that kept it from beginning, where it ended for that, on `service_host`.
@@ -164,6 +164,7 @@ class Work:
     other_version: str = ""
     gone: tuple[AwaitedService, ...] = ()
     overtaken: str = ""
+    overtaken_of: tuple[str, ...] = ()
     changed: str = ""
     way: Way | None = None
     image: str = ""

@@ -25,6 +25,14 @@ from tinkbox.engine.doctor.case import (
     some,
     text,
 )
+from tinkbox.engine.doctor.case_within import (
+    alone,
+    general_within,
+    machine_within,
+    names_of,
+    sightings_within,
+    work_within,
+)
 from tinkbox.engine.doctor.doctor import diagnose, faults, first_line, reading_order, work_rules
 from tinkbox.engine.doctor.pairing import Pairing, heard_of
 from tinkbox.engine.doctor.presence import Presence
@@ -38,6 +46,7 @@ from tinkbox.engine.doctor.work_in_hand import WorkInHand
 from tinkbox.engine.machines.boot_history import Seen
 from tinkbox.engine.machines.boot_plan import barred_reason
 from tinkbox.engine.machines.machines import Machines
+from tinkbox.engine.machines.timeline_within import works as works_of
 from tinkbox.engine.timeline.sighting_rules import ended_at
 from tinkbox.engine.timeline.stalls import stalled
 from tinkbox.engine.timeline.syslog import LINES_PER_SECOND
@@ -51,12 +60,13 @@ from tinkbox.model.diagnosis import Diagnosis, Gravity, Heard, Rival
 from tinkbox.model.disk_usage import DiskUsage
 from tinkbox.model.errors import Conflict, Invalid, NotFound, Refusal, Unavailable
 from tinkbox.model.firmware_traits import FirmwareTraits
-from tinkbox.model.hardware import Interface, MacAddress, is_mac, primary
+from tinkbox.model.hardware import Interface, MacAddress, called, is_mac, primary
 from tinkbox.model.inventory import Inventory
+from tinkbox.model.labels import Selector
 from tinkbox.model.leases import GIVES_ADDRESSES, Claimant, Lease, Subnet
 from tinkbox.model.limits import Standing
 from tinkbox.model.sightings import Sighting
-from tinkbox.model.telling import Telling
+from tinkbox.model.telling import OUTSIDE, Telling
 from tinkbox.model.text import counted, machines_named, natural, one_line, quoted, shortened
 from tinkbox.model.vitals import PACKET_FILTER, QUESTIONS_BY_MAC, Vitals
 from tinkbox.model.workflow import BEGUN, FINAL, State
@@ -528,6 +538,116 @@ class Examiner:
             unexamined=self._unexamined(unexamined, unasked, macs),
         )
 
+    async def examine_within(
+        self, scope: Selector, who: str = OPERATOR, *, machine: str = "", workflow: str = ""
+    ) -> Examination:
+        """A machine or a workflow of a scope, by its id; without both all machines of the scope.
+
+        Nothing is told of what is outside, nor of the appliance itself: no other DHCP server is asked for.  Raises as `examine`.
+        """
+        with self._turns.place(who) as turn:
+            async with turn():
+                return await self._examine_within(scope, machine, workflow)
+
+    async def _examine_within(self, scope: Selector, machine: str, workflow: str) -> Examination:
+        vitals = await self._vitals()
+        base = general_within(self._general(None, vitals, surveyed=False))
+        lost, is_one = await self._lost(), bool(machine or workflow)
+        patient = await self._work.patient(workflow) if workflow else None
+        if patient is not None:
+            ids = [each for each in patient.machines if patient.work.state not in FINAL]
+        else:
+            ids = [machine] if machine else await self._noteworthy_within(scope, lost)
+        works = await self._work.of_machines(ids)
+        if patient is not None:
+            works[patient.work.hardware_id] = patient.work
+        named = {one for each in works.values() for one in names_of(each)}
+        named |= {one for each in ids if each in lost for one in lost[each].of}
+        outside = await self._machines.work_outside(scope, named)
+        found, looked, unexamined = list[Diagnosis](), 0, list[tuple[str, str]]()
+        told: dict[str, Work] = {}
+        for each, work in works.items():
+            known = self._machines.within(scope).get(each)
+            name = called(known.hardware) if known is not None else ""
+            parked = (await self._machines.get(each, scope)).parked if known is not None else ""
+            kept, why = work_within(work, outside, parked)
+            if kept is not None:
+                told[each] = kept
+            elif work.state not in _UNTOLD:
+                unexamined.append((f"the work of machine {name}", why))
+        for each in ids:
+            if not self._machines.within(scope).has(each):
+                continue  # its labels were changed meanwhile
+            macs = await self._macs(each)
+            if is_one and not macs:
+                raise _without_mac(each)
+            for mac in macs:
+                own, is_whole = await self._of_machine_within(
+                    scope, base, mac, each, lost, told.get(each), outside, vitals
+                )
+                found += own
+                if not is_whole:
+                    unexamined.append((f"how machine {self.name_of(mac) or mac} boots", f"it is busy with {OUTSIDE}"))
+                await asyncio.sleep(0)
+            looked += 1
+        for work in told.values():
+            about = {(each.rule, each.subject) for each in found if each.workflow == work.id}
+            of_work = await self._of_work(work, base) if work.state not in _UNTOLD or patient is not None else ()
+            found += [alike for alike in of_work if (alike.rule, alike.subject) not in about]
+        # What is of neither is said of the appliance.
+        found = [each for each in found if each.machine or each.workflow]
+        grave = [each for each in found if each.gravity is not Gravity.HARMLESS]
+        return Examination(
+            at=self._clock(),
+            mode=self._premises.mode,
+            machines=looked,
+            unasked="",
+            diagnoses=_sorted(found if is_one and not grave else grave),
+            workflows=len(told),
+            workflow=workflow,
+            examined=(_looked_at(looked), f"{counted(len(told), 'workflow')} of these"),
+            unexamined=(*unexamined, _OUTSIDE),
+        )
+
+    async def _of_machine_within(
+        self,
+        scope: Selector,
+        base: Case,
+        mac: MacAddress,
+        hardware_id: str,
+        lost: Mapping[str, LostWork],
+        work: Work | None,
+        outside: Collection[str],
+        vitals: Vitals,
+    ) -> tuple[Sequence[Diagnosis], bool]:
+        """What is found of a machine, and whether that is of how it boots as well."""
+        if work is not None and (work.machine != mac or work.state in _UNTOLD):
+            work = None
+        waited_for = {hardware_id: work.created_at} if work is not None and work.state not in FINAL else {}
+        own_lost = {hardware_id: lost[hardware_id].within(outside)} if hardware_id in lost else {}
+        case = await self._booted(base, mac, own_lost, waited_for)
+        hidden = await self._machines.work_outside(scope, works_of(case.sightings))
+        sightings, is_whole = sightings_within(case.sightings, hidden)
+        parked = (await self._machines.get(hardware_id, scope)).parked
+        case = machine_within(case, sightings, parked)
+        if not is_whole:
+            return (), False
+        case = await self._presence.with_relay(await self._presence.with_conflict(case))
+        if work is not None:
+            if work.printed is None:
+                work = await self._work.with_output(work)
+            case = await self._presence.examined(replace(case, work=await self._with_surroundings(work)), vitals)
+            case = replace(case, work=alone(case.work) if case.work is not None else None)
+        return diagnose(case), True
+
+    async def _noteworthy_within(self, scope: Selector, lost: Collection[str]) -> list[str]:
+        """The ids of the machines of a scope that were seen lately, that wait for a person, or that workflows wait for."""
+        since = self._clock() - RECENT
+        seen = {self._machines.known.holder(each.mac) for each in self._machines.timeline.machines() if each.at > since}
+        wanted = {*seen, *lost, *await self._machines.waited_for(), *await self._work.failed_since(since)}
+        retired = {each.hardware.id for each in self._machines.known.all() if each.retired is not None}
+        return [each for each in self._machines.within(scope).ids() if each in wanted - retired]
+
     async def _survey_of_machines(self, general: Case, vitals: Vitals) -> tuple[list[MacAddress], int, list[Diagnosis]]:
         """Which machines were looked at, how many workflows, and what was found of both."""
         lost, waited_for = await self._lost(), await self._machines.waited_for()
@@ -549,10 +669,7 @@ class Examiner:
         """One machine."""
         macs = await self._macs(key)
         if not macs:
-            raise Conflict(
-                f"the document of machine {shortened(key, 80)} tells no MAC, so nothing of its boots can be known: `tinkbox hardware "
-                "edit MACHINE --add-mac MAC` tells one, and `tinkbox hardware credential MACHINE` lets a worker work without"
-            )
+            raise _without_mac(key)
         rivals, unasked = await self._others(listens=listens)
         vitals = await self._vitals()
         general = self._general(rivals, vitals, surveyed=False)
@@ -929,6 +1046,13 @@ class Examiner:
         return Lent(address=lease.address, mac=lease.mac, until=lease.until, name=name)
 
 
+def _without_mac(key: str) -> Conflict:
+    return Conflict(
+        f"the document of machine {shortened(key, 80)} tells no MAC, so nothing of its boots can be known: `tinkbox hardware "
+        "edit MACHINE --add-mac MAC` tells one, and `tinkbox hardware credential MACHINE` lets a worker work without"
+    )
+
+
 def _standing(work: Work | None) -> tuple[str, str, State] | None:
     return (work.id, work.action, work.action_state) if work is not None else None
 
@@ -946,6 +1070,10 @@ def _stays(seen: Sighting) -> bool:
 # Beside a machine or a workflow.
 _REST = ("everything else", "`tinkbox doctor` without a key examines it")
 _APPLIANCE = "the appliance itself"
+_OUTSIDE = (
+    "what is outside of the scope of your token",
+    "the appliance itself, other DHCP servers and other machines: ask somebody whose token has none",
+)
 
 
 def _others_shown(seen: Sequence[Sighting]) -> Iterator[str]:

@@ -224,7 +224,7 @@ class WorkInHand:
             Mapping[str, Sequence[ServiceStatus]],
             dict[str, str | None],
             dict[str, str],
-            dict[str, tuple[str, str]],
+            dict[str, tuple[Telling, str]],
         ]:
             flows = tables.workflows.listed(ids)
             left = [each for each in flows if each.state not in FINAL]
@@ -243,8 +243,8 @@ class WorkInHand:
             work = await self._work(flow, services.get(flow.id, ()), before)
             if flow.at is not None and flow.at.state is State.PENDING and flow.state not in FINAL:
                 work = replace(work, images=self._missing([flow.at]))
-            overtaken, changed = late.get(flow.id, ("", ""))
-            found.append(replace(work, overtaken=overtaken, changed=changed))
+            overtaken, changed = late.get(flow.id, (Telling(), ""))
+            found.append(replace(work, overtaken=overtaken.text, overtaken_of=overtaken.of, changed=changed))
         return found
 
     async def _with_chain(self, works: Sequence[Work]) -> list[Work]:
@@ -261,14 +261,14 @@ class WorkInHand:
             for each in works
         ]
 
-    def _not_as_before(self, tables: Tables, flow: ListedWorkflow) -> tuple[str, str]:
+    def _not_as_before(self, tables: Tables, flow: ListedWorkflow) -> tuple[Telling, str]:
         """(why a workflow that is over is not retried, as its machine is another one's by now; that its template was changed), or empty."""
         worker = _worker(flow)
         record = self._machines.known.get(worker)
         machine = record.hardware if record is not None else None
         again = create_command(flow.template_name, flow.devices, machine)
         why = overtaken_on(tables, flow.id, worker, again) if worker else Telling()
-        return why.text, changed_since(tables, flow, machine)
+        return why, changed_since(tables, flow, machine)
 
     def _before(self, flow: ListedWorkflow, first: str | None) -> tuple[str, str] | None:
         other = self._kept.get(first or "")

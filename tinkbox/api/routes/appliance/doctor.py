@@ -9,18 +9,20 @@ from typing import TypedDict
 
 from aiohttp import web
 
-from tinkbox.api.access import caller, needing
+from tinkbox.api.access import by_itself, caller, keeping_to_scope, needing
 from tinkbox.api.answers import Json
 from tinkbox.api.json_values import Time, time
 from tinkbox.api.long_answers import encoded, json_object, turn, unless_gone
 from tinkbox.api.parameters import DOCTOR_KEYS, LISTEN
 from tinkbox.api.requests import choice, takes
+from tinkbox.api.scopes import Scopes
 from tinkbox.engine.doctor.examiner import Examination, Examiner
 from tinkbox.engine.doctor.rounds import identified
-from tinkbox.model.access import Right
+from tinkbox.model.access import Caller, Right
 from tinkbox.model.condition_events import Identity
 from tinkbox.model.diagnosis import Diagnosis, Gravity
 from tinkbox.model.errors import Invalid
+from tinkbox.model.labels import Selector
 from tinkbox.wire.dhcp.other_server_config import ForeignLines
 
 
@@ -76,6 +78,7 @@ class ExaminationDocument(TypedDict):
 def routes(
     examiner: Examiner,
     foreign: Sequence[ForeignLines],
+    scopes: Scopes,
     conditions: Callable[[], Sequence[Diagnosis]] = tuple,
     unconfirmed: Callable[[], Mapping[Identity, Diagnosis]] = dict,
 ) -> list[web.RouteDef]:
@@ -93,9 +96,13 @@ def routes(
             raise Invalid(f"{' and '.join(given)} are both there: name one patient")
         (what, key), *_ = [*given.items(), ("", "")]
         listens = choice(request, LISTEN, "1") == "1"
+        person = caller(request)
         async with unless_gone(request, changes=False):
-            found = await _examined(examiner, what, key, caller(request).name, listens=listens)
-        before = {} if key else unconfirmed()
+            if person.scope is not None:
+                found = await _examined_within(examiner, scopes, person, person.scope, what, key)
+            else:
+                found = await _examined(examiner, what, key, person.name, listens=listens)
+        before = {} if key or person.scope is not None else unconfirmed()
         since = {identity: each.since for identity, each in identified(conditions()).items()}
 
         def made(one: tuple[Identity, Diagnosis]) -> DiagnosisDocument:
@@ -117,12 +124,25 @@ def routes(
                 "examined": list(found.examined),
                 "unexamined": [{"what": what, "why": why} for what, why in found.unexamined],
                 "appliance": [made(each) for each in identified(found.appliance).items()],
-                "servers": [] if key else [server(each) for each in foreign],
+                "servers": [] if key or person.scope is not None else [server(each) for each in foreign],
             },
             {"diagnoses": diagnoses},
         )
 
-    return needing(Right.LOOK, web.get("/v1/doctor", doctor))
+    return needing(Right.LOOK, *keeping_to_scope(by_itself, web.get("/v1/doctor", doctor)))
+
+
+async def _examined_within(
+    examiner: Examiner, scopes: Scopes, person: Caller, scope: Selector, what: str, key: str
+) -> Examination:
+    machine, workflow = "", ""
+    if what == "machine":
+        machine = scopes.machine_of(person, key)
+    elif what == "workflow":
+        workflow = await scopes.workflow_of(person, key)
+    elif key:
+        machine, workflow = await scopes.either_of(person, key)
+    return await examiner.examine_within(scope, person.name, machine=machine, workflow=workflow)
 
 
 async def _examined(examiner: Examiner, what: str, key: str, who: str, *, listens: bool) -> Examination:

@@ -2,7 +2,7 @@
 
 import json
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -60,6 +60,21 @@ class EventTable:
             "SELECT * FROM event WHERE sequence > ? ORDER BY sequence LIMIT ?", (sequence, limit)
         ).fetchall()
         return [(row["sequence"], _event(row)) for row in rows]
+
+    def place_of(self, workflow_id: str, number: int) -> int | None:
+        """The place in the whole of one of a workflow's events; None where it is not there."""
+        rows = self._sql.execute(
+            "SELECT sequence FROM event WHERE workflow_id = ? AND number = ?", (workflow_id, number)
+        ).fetchall()
+        return next((int(row["sequence"]) for row in rows), None)
+
+    def newest_of(self, workflow_ids: Sequence[str]) -> Event | None:
+        """The newest event of these workflows."""
+        rows = self._sql.execute(
+            "SELECT * FROM event WHERE workflow_id IN (SELECT value FROM json_each(?)) ORDER BY sequence DESC LIMIT 1",
+            (json.dumps(list(workflow_ids)),),
+        ).fetchall()
+        return next(map(_event, rows), None)
 
     def newest(self) -> int:
         """The place of the newest event in the whole, also of one that was deleted with its workflow; 0 when there never was one."""

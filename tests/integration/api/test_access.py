@@ -131,6 +131,7 @@ NEEDED = {
 # What answers those who have a scope, of its machines alone; all else refuses them: whoever adds a route decides it.
 SCOPED = {
     ("GET", "/v1/status"),
+    ("GET", "/v1/events"),
     ("GET", "/v1/doctor"),
     ("GET", "/v1/hardware"),
     ("GET", "/v1/hardware/{key}"),

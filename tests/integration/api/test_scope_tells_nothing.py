@@ -12,6 +12,7 @@ import pytest
 
 from tests.integration.api.door import Door
 from tests.integration.api.test_access import NEEDED, REHEARSED, SCOPED
+from tests.integration.api.test_events_within import lines, until_quiet
 from tests.integration.api.test_scopes import IN, OUT, Rack, made, rack
 from tests.integration.engine.appliance import HELLO, address, hardware, mac
 from tests.integration.engine.held import hold, say_held
@@ -32,6 +33,8 @@ PAIRS = [
     ("172.30.0.12", "172.30.0.19"),
     (str(hardware(OUT)["id"]), str(hardware(9)["id"])),
 ]
+EVENTS: Final = "/v1/events"  # they have no end: `test_events_within`
+WITH_AN_END: Final = [each for each in NEEDED if each[1] != EVENTS]
 EXAMINED: Final = ("/v1/doctor?machine=KEY", "/v1/doctor?workflow=KEY", "/v1/doctor?key=KEY")
 
 
@@ -49,7 +52,7 @@ async def same(rack: Rack, method: str, path: str, outside: str, nothing: str, w
 @pytest.mark.parametrize(("outside", "nothing"), PAIRS, ids=lambda each: str(each))
 async def test_no_route_tells_an_outside_machine_from_none(rack: Rack, outside: str, nothing: str) -> None:
     await made(rack.door, IN)
-    for method, path in NEEDED:
+    for method, path in WITH_AN_END:
         url = path.replace("{key}", "KEY").replace("{id}", "1").replace("{kind}", "hardware")
         await same(rack, method, url, outside, nothing, "null" if method == "GET" else "{}")
     for path in (
@@ -311,7 +314,7 @@ SCENES: Final[Sequence[Callable[[Door], Awaitable[Sequence[str]]]]] = (
 
 def asked(mine: Sequence[str]) -> Iterator[tuple[str, str, dict[str, Any] | None]]:
     """Every route that answers those who have a scope, about the machine and the workflows within, with all that it takes."""
-    for method, path in sorted(SCOPED, key=lambda each: (IN_ORDER[each[0]], each[1])):
+    for method, path in sorted(SCOPED - {("GET", EVENTS)}, key=lambda each: (IN_ORDER[each[0]], each[1])):
         keys = ["machine-1"] if "/hardware/" in path else [*mine, "spell", "machine-1"] if "{key}" in path else [""]
         if path.startswith("/v1/template"):
             keys = ["spell"]
@@ -341,4 +344,6 @@ async def test_no_route_tells_of_work_outside_that_has_a_machine_within(
         found = [each for each in names if each.lower() in told]
         assert response.status < 500, told
         leaks += [(method, url, wish, found, told)] if found else []
+    told = "\n".join(await until_quiet(lines(rack, query="?after=0"))).lower()
+    leaks += [(EVENTS, each, told) for each in names if each.lower() in told]
     assert not leaks

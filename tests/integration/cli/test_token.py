@@ -38,6 +38,11 @@ def test_a_token_is_made_and_used_and_revoked_without_a_restart(appliance: Confi
     assert run("hardware", "list", environment=environment).status == 0
     nothing = run("hardware", "get", "nosuch", environment=environment)
     assert (nothing.status, nothing.err.count("'nosuch' within the scope of anna, rack=r1")) == (1, 1), nothing.err
+    status = run("status", environment=environment)
+    assert (status.status, "your token is for rack=r1 alone" in status.out) == (0, True), status.err
+    examined = run("doctor", environment=environment)
+    assert (examined.status, "Not examined: what is outside of the scope of your token" in examined.out) == (0, True)
+    assert run("doctor", "nosuch", environment=environment).status == 2
     refused = run("hardware", "delete", "machine-1", "--yes", environment=environment)
     assert (refused.status, "`tinkbox token create NAME --right look,operate -l rack=r1`" in refused.err) == (1, True)
     assert typed("token", "revoke", "anna", "--yes").out == "Revoked token:  anna\n"

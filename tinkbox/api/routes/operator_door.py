@@ -213,7 +213,7 @@ class OperatorDoor:
             *metadata.routes(self.ssh_keys),
             *tokens.routes(self.tokens, self.machines, self.deadlines),
             *audit.routes(self.audit, self.audit_deliveries, self.followers),
-            *events.routes(self.workflows, self.followers),
+            *events.routes(self.workflows, self.followers, scopes),
             *status.routes(self.overview, self.status_changes, self.limits, self.claimants, self.rounds),
             *metrics.routes(
                 self.meter, self.answers, self.limits, self.refused_tokens, self.rounds.numbers, self.audit_deliveries

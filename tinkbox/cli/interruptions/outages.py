@@ -5,10 +5,10 @@ import sys
 from tinkbox.cli.called_as import told
 
 
-def tell_put_back(number: int, of: str = "event") -> None:
-    """Say on standard error that the appliance has no event of this number, or no line, behind which it was to go on."""
+def tell_put_back(place: int | str, of: str = "event") -> None:
+    """Say on standard error that the appliance has no event of this place, or no line, behind which it was to go on."""
     print(
-        f"tinkbox: the appliance has no {of} {number}: was it put back to an earlier day? All that it has follow",
+        f"tinkbox: the appliance has no {of} {place}: was it put back to an earlier day? All that it has follow",
         file=sys.stderr,
         flush=True,
     )

@@ -16,20 +16,26 @@ if TYPE_CHECKING:
     from tinkbox.client.operator import Operator
 
 FORMATS = ("table", "json")
+LENGTH_OF_ID = 36
 MOST_DIGITS = 18  # of what the appliance can count to
 
 
 def declare(noun: argparse.ArgumentParser) -> None:
     verbs = add_verbs(noun)
     verb = add_verb(verbs, "watch", watch, "print every event as it happens")
-    verb.add_argument("--after", type=_place, metavar="N", help="first those behind the one whose `sequence` is N")
+    verb.add_argument(
+        "--after", type=_place, metavar="N", help="first those behind the one whose `sequence` is N; 0: all"
+    )
     add_format(verb, FORMATS, "table: a line for people (default on a terminal); json: a document on each line")
     add_times(verb)
     verb.set_defaults(format=FITTING)
 
 
-def _place(text: str) -> int:
-    """An argument that is the number of an event."""
+def _place(text: str) -> int | str:
+    """An argument that is the number of an event, or its place as a token with a scope is told it."""
+    workflow, _, number = text.partition(":")
+    if len(workflow) == LENGTH_OF_ID and number.isascii() and number.isdigit() and len(number) <= MOST_DIGITS:
+        return text
     if not (text.isascii() and text.isdigit() and len(text) <= MOST_DIGITS):
         raise argparse.ArgumentTypeError(f"{text[:40]!r} is no number of an event: write 0 for all, or a `sequence`")
     return int(text)
@@ -46,13 +52,13 @@ def watch(chosen: argparse.Namespace) -> None:
     written = _for_people if people else _as_json
 
     async def watched(operator: "Operator") -> None:
-        last: int | None = chosen.after
+        last: int | str | None = chosen.after
         reached = False
         outages = Outages()
         while True:
             try:
                 async for number, event in operator.events(last):
-                    if last is not None and number < last:
+                    if last is not None and _begins_anew(number, last, event):
                         tell_put_back(last)
                     last, reached = number, True
                     outages.over()
@@ -67,11 +73,18 @@ def watch(chosen: argparse.Namespace) -> None:
     stay_connected(chosen, lambda operator: while_read(watched(operator)))
 
 
-def _as_json(number: int, event: Document) -> str:
+def _begins_anew(place: int | str, last: int | str, event: Document | None) -> bool:
+    """Whether the appliance has no event at the place behind which it was to go on."""
+    if isinstance(place, int) and isinstance(last, int):
+        return place < last
+    return event is None and place != last
+
+
+def _as_json(number: int | str, event: Document) -> str:
     # Events of a hold have a `sequence` of their own, the hold's among those of its attempt: `workflow events` tells it.
     place = {"sequence": number}
     return json.dumps(place | dict(event) | place)
 
 
-def _for_people(_: int, event: Document) -> str:
+def _for_people(_: int | str, event: Document) -> str:
     return line_of(event, short(event["workflow_id"]))

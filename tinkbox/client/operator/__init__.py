@@ -92,8 +92,10 @@ class Operator:
         path = f"/v1/doctor?{what}{'' if listens else '&listen=0'}"
         return await self.connection.document("GET", path, seconds=EXAMINED_WITHIN)
 
-    async def events(self, after: int | None = None) -> AsyncIterator[tuple[int, Document | None]]:
+    async def events(self, after: int | str | None = None) -> AsyncIterator[tuple[int | str, Document | None]]:
         """Every event after the one of this number, or every new one; with its number, to go on from.
+
+        A token with a scope is told places that are no numbers, but for 0.
 
         Before the first comes the number that they are counted from, without an event: it is a smaller one than `after` where
         there is no such event, since the appliance was put back to an earlier day, and every event that it has follows.
@@ -102,4 +104,8 @@ class Operator:
         async for fields in self.connection.sent_events("/v1/events", headers):
             if "id" in fields:
                 data = fields.get("data")
-                yield int(fields["id"]), self.connection.object_of("/v1/events", data.encode()) if data else None
+                place = fields["id"]
+                yield (
+                    int(place) if place.isdecimal() else place,
+                    self.connection.object_of("/v1/events", data.encode()) if data else None,
+                )

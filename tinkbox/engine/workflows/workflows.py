@@ -669,6 +669,39 @@ class Workflows:
         """The next events of any workflow, each with its place in the whole."""
         return await self._store.read(lambda tables: tables.events.after(sequence, limit))
 
+    async def events_within(self, scope: Selector, sequence: int, limit: int) -> tuple[list[Event], int, bool]:
+        """Of the next events of any workflow those that are within a scope, the place up to which it looked, and whether there may be more."""
+        within = self._machines.within(scope)
+
+        def question(tables: Tables) -> tuple[list[Event], int, bool]:
+            found = tables.events.after(sequence, limit)
+            outside = within.outside(tables, {each.workflow_id for _, each in found})
+            told = [each for _, each in found if each.workflow_id not in outside]
+            return told, found[-1][0] if found else sequence, len(found) == limit
+
+        return await self._store.read(question)
+
+    async def newest_within(self, scope: Selector) -> tuple[int, Event | None]:
+        """The place of the newest event in the whole, and the newest event within a scope."""
+        within = self._machines.within(scope)
+
+        def question(tables: Tables) -> tuple[int, Event | None]:
+            ids, _ = tables.workflows.listed_ids(WorkflowListing(within=within.ids()))
+            return tables.events.newest(), tables.events.newest_of(ids)
+
+        return await self._store.read(question)
+
+    async def place_within(self, scope: Selector, workflow_id: str, number: int) -> int | None:
+        """The place in the whole of an event of a workflow within a scope; None: that is not within, or has no such event."""
+        within = self._machines.within(scope)
+
+        def question(tables: Tables) -> int | None:
+            if workflow_id in within.outside(tables, [workflow_id]):
+                return None
+            return tables.events.place_of(workflow_id, number)
+
+        return await self._store.read(question)
+
     async def newest_event(self) -> int:
         """The place of the newest event in the whole."""
         return await self._store.read(lambda tables: tables.events.newest())

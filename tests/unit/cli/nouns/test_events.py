@@ -120,3 +120,26 @@ def test_one_can_go_on_behind_an_event_that_was_seen(
     appliance.answers["GET /v1/events"] = stream(4, 5)
     assert json.loads(tinkbox("events", "watch", "--after", "4").out)["sequence"] == 5
     assert appliance.last_event_ids == ["4"]
+
+
+def test_the_places_of_a_token_with_a_scope_are_resumed_from_and_told_as_they_are(
+    tinkbox: Tinkbox, appliance: FakeAppliance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    flow = "0a0a0a0a-0000-4000-8000-000000000000"
+    event = f'id: {flow}:7\nevent: x\ndata: {{"kind": "x7"}}\n\n'
+    streams = [f"id: 0\n\n{event}", f"id: {flow}:7\n\n", "id: 0\n\n"]
+    appliance.answers["GET /v1/events"] = streams[0].encode()
+    pauses: list[float] = []
+
+    async def pause(seconds: float) -> None:
+        pauses.append(seconds)
+        if len(pauses) == len(streams):
+            raise KeyboardInterrupt
+        appliance.answers["GET /v1/events"] = streams[len(pauses)].encode()
+
+    monkeypatch.setattr("asyncio.sleep", pause)
+    watched = tinkbox("events", "watch", "--after", "0", "-o", "json")
+    assert [json.loads(line) for line in watched.out.splitlines()] == [{"sequence": f"{flow}:7", "kind": "x7"}]
+    assert appliance.last_event_ids == ["0", f"{flow}:7", f"{flow}:7"]
+    assert watched.err.count(f"the appliance has no event {flow}:7") == 1
+    assert tinkbox("events", "watch", "--after", "x:7").status == 2

@@ -1,6 +1,12 @@
-"""`/v1/events`: every event as it happens."""
+"""`/v1/events`: every event as it happens.
 
-from collections.abc import AsyncIterator, Callable
+The numbers of all events would count those that a token with a scope may not know.  So its places are `WORKFLOW:NUMBER`, of
+the event that was told last, and when it is told that nothing happened depends on nothing that happens outside.
+"""
+
+import asyncio
+import re
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from functools import partial
 from typing import Annotated, Final, TypedDict
@@ -8,7 +14,7 @@ from typing import Annotated, Final, TypedDict
 from aiohttp import web
 
 from tinkbox.api import event_stream
-from tinkbox.api.access import caller, needing
+from tinkbox.api.access import by_itself, caller, keeping_to_scope, needing
 from tinkbox.api.answers import Media
 from tinkbox.api.event_stream import EVENT_STREAM, KEEP_ALIVE, sent, streamed
 from tinkbox.api.following import Followers
@@ -16,14 +22,18 @@ from tinkbox.api.json_values import Document, Time, time
 from tinkbox.api.long_answers import turn
 from tinkbox.api.parameters import Parameter
 from tinkbox.api.requests import is_number, number, takes
+from tinkbox.api.scopes import Scopes
 from tinkbox.engine.turns import in_slices
 from tinkbox.engine.workflows.workflows import Workflows
 from tinkbox.model.access import Right
 from tinkbox.model.errors import Invalid
+from tinkbox.model.labels import Selector
 from tinkbox.model.text import quoted
 from tinkbox.model.workflow import Event
 
 AT_ONCE: Final = 200
+BEGINNING: Final = "0"
+_PLACE: Final = re.compile(r"([0-9a-f-]{36}):([0-9]{1,18})")
 
 
 class EventHead(TypedDict):
@@ -38,15 +48,18 @@ class EventHead(TypedDict):
 EventDocument = Annotated[Document, EventHead]
 
 
-def routes(workflows: Workflows, followers: Followers) -> list[web.RouteDef]:
+def routes(workflows: Workflows, followers: Followers, scopes: Scopes) -> list[web.RouteDef]:
     @takes(Parameter("after", int))
     async def watch(request: web.Request) -> Annotated[web.StreamResponse, Media((EVENT_STREAM,))]:
         """Every new event, and first those behind `after`, or behind the `Last-Event-ID` of who goes on."""
+        person = caller(request)
+        if person.scope is not None:
+            return await watch_within(request, person.name, person.scope)
         reached = request.headers.get("Last-Event-ID", "")
         if reached and not is_number(reached):
             raise Invalid(f"Last-Event-ID is the number of an event, not {quoted(reached)}: leave it out to begin now")
         wanted = number(request, "after")
-        with followers.place(request, caller(request).name):
+        with followers.place(request, person.name):
             newest = await workflows.newest_event()
             after = int(reached) if reached else wanted if "after" in request.query else newest
             if after > newest:
@@ -54,7 +67,33 @@ def routes(workflows: Workflows, followers: Followers) -> list[web.RouteDef]:
                 after = 0
             return await streamed(request, stream_events(workflows, after, partial(turn, request)), EVENT_STREAM)
 
-    return needing(Right.LOOK, web.get("/v1/events", watch))
+    async def watch_within(request: web.Request, who: str, scope: Selector) -> web.StreamResponse:
+        asked = request.headers.get("Last-Event-ID", "") or (
+            str(number(request, "after")) if "after" in request.query else ""
+        )
+        place = _PLACE.fullmatch(asked)
+        if place is None and asked not in ("", BEGINNING):
+            raise Invalid(
+                f"a token with a scope goes on from 0, or from a Last-Event-ID such as WORKFLOW:NUMBER, not {quoted(asked)}: leave it out to begin now"
+            )
+        with followers.place(request, who):
+            after, begins = 0, BEGINNING
+            if place is not None:
+                found = await workflows.place_within(scope, place[1], int(place[2]))
+                after, begins = (found, asked) if found is not None else (0, BEGINNING)
+            elif not asked:
+                after, newest = await workflows.newest_within(scope)
+                begins = _place_of(newest) if newest is not None else BEGINNING
+            chunks = stream_events_within(
+                workflows, scope, after, begins, partial(turn, request), partial(scopes.events_for, request)
+            )
+            return await streamed(request, chunks, EVENT_STREAM)
+
+    return needing(Right.LOOK, *keeping_to_scope(by_itself, web.get("/v1/events", watch)))
+
+
+def _place_of(fact: Event) -> str:
+    return f"{fact.workflow_id}:{fact.number}"
 
 
 async def stream_events(
@@ -78,6 +117,30 @@ async def stream_events(
         else:
             yield KEEP_ALIVE
             await source.changed(event_stream.LOOK_EVERY)
+
+
+async def stream_events_within(
+    source: Workflows,
+    scope: Selector,
+    after: int,
+    begins: str,
+    turn: Callable[[], AbstractAsyncContextManager[None]],
+    told_to: Callable[[Sequence[Event]], Awaitable[Sequence[Event]]],
+) -> AsyncIterator[bytes]:
+    """As `stream_events` of what is within a scope: every event after this place in the whole, which is told as `begins`."""
+    yield sent(begins)
+    time, behind = asyncio.get_running_loop().time, True
+    quiet_since = time()
+    while True:
+        async with turn() if behind else nullcontext():
+            found, after, behind = await source.events_within(scope, after, AT_ONCE)
+            told = [sent(_place_of(each), each.kind, event_document(each)) for each in await told_to(found)]
+        left = quiet_since + event_stream.LOOK_EVERY - time()
+        if told or left <= 0:
+            yield b"".join(told) or KEEP_ALIVE
+            quiet_since = time()
+        elif not behind:
+            await source.changed(left)
 
 
 def event_document(fact: Event) -> EventDocument:

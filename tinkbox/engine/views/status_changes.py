@@ -52,6 +52,7 @@ from tinkbox.wire.messages.status import (
 from tinkbox.wire.polling import SILENT_SECONDS
 
 MACHINES_AT_ONCE: Final = 250  # booting machines are answered in between
+ENCODED_AT_ONCE: Final = 10  # the same, of lines that are all made anew
 MANY_CHANGES: Final = 1000
 WORKFLOWS_AT_ONCE: Final = 50
 KEPT_GONE: Final = 1_000  # machines that were deleted; a view that looked before that is told everything anew
@@ -220,7 +221,7 @@ class StatusChanges:
                 if within.has(each.record.hardware.id):
                     status = await self._machines.get(each.record.hardware.id, scope)
                     told.append(encode_machine(line_within(self._line(each, status, outside), outside)))
-                if len(told) % MACHINES_AT_ONCE == MACHINES_AT_ONCE - 1:
+                if len(told) % ENCODED_AT_ONCE == ENCODED_AT_ONCE - 1:
                     await asyncio.sleep(0)
         now_at = hashlib.sha256("\n".join(told).encode()).hexdigest()[:PLACE_LETTERS]
         is_same = place == now_at

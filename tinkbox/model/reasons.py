@@ -95,7 +95,7 @@ class Reason(StrEnum):
         Giver.APPLIANCE,
         (
             "the action's time is over, and its worker had fallen silent before: the machine was off, hung, or could not reach "
-            "the appliance. The message says since when. The state is TIMEOUT; the action's `timeout` is not to blame"
+            "the appliance, or its credential was voided. The message says since when. The state is TIMEOUT; the action's `timeout` is not to blame"
         ),
         (
             "look at the machine's power, cable and console; `tinkbox doctor MACHINE` says what is seen of it now; "

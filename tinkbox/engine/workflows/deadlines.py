@@ -269,7 +269,7 @@ def _outcome(what: Due, under_way: UnderWay, action: PlannedAction, silence: str
         return Outcome(
             state=State.TIMEOUT,
             reason=Reason.WORKER_SILENT,
-            message=f"the worker is {silence}: its machine is off, hangs, or cannot reach the appliance. The action's time of "
+            message=f"the worker is {silence}: its machine is off, hangs, or cannot reach the appliance, or its credential was voided. The action's time of "
             f"{counted(action.spec.timeout, 'second')} ended meanwhile",
         )
     return Outcome(

@@ -9,6 +9,7 @@ import pytest
 from tests.unit.view.snapshots import ALL_KINDS, NOW, failed, held, machine, many, snapshot, work
 from tinkbox.model.breakpoint import Kind
 from tinkbox.model.labels import parse_selector
+from tinkbox.model.telling import OUTSIDE
 from tinkbox.model.workflow import State
 from tinkbox.view.keys import Key
 from tinkbox.view.lines import Line, plain, wrapped
@@ -37,7 +38,7 @@ from tinkbox.view.state import (
     resized,
     unanswered,
 )
-from tinkbox.wire.messages.status import MachineLine, Snapshot
+from tinkbox.wire.messages.status import MachineLine, Snapshot, WorkLine
 
 LINES: tuple[Line, ...] = tuple(((f"line {number}", ""),) for number in range(100))
 
@@ -1058,3 +1059,11 @@ def test_a_scope_takes_states_as_lists_of_machines_and_as_the_view_have_them(sta
     )
     view = begun(told, 24, 80, Scope(states=frozenset(states.split(","))))
     assert [each.name for each in view.shown] == names
+
+
+@pytest.mark.parametrize("key", ["c", "r", "a", "l", "s"])
+def test_no_key_acts_on_work_outside_of_the_scope_of_a_token(key: str) -> None:
+    outside = WorkLine(id="", name="", state=State.FAILED, since=NOW, message=OUTSIDE)
+    view, effects = typed(one(replace(machine(), work=outside)), key)
+    assert (view.question, effects) == (None, [])
+    assert view.notice

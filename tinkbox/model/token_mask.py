@@ -53,13 +53,13 @@ class TokenMask:
 
         Where one is percent-encoded, the whole text is without that, but for control characters.
         """
-        plain = text
-        for _ in range(_LAYERS):
-            if "%" not in plain or (decoded := unquote(plain, errors="replace")) == plain:
-                break
-            plain = decoded
+        layers = [text]
+        while len(layers) <= _LAYERS and (decoded := unquote(layers[-1], errors="replace")) != layers[-1]:
+            layers.append(decoded)
+        # The innermost first: of a token that is encoded in part, another layer has a part.
+        for plain in reversed(layers[1:]):
             if (masked := self._masked(plain)) != plain:
-                return self(_CONTROL.sub(lambda found: f"%{ord(found[0]):02X}", masked))
+                return _CONTROL.sub(lambda found: f"%{ord(found[0]):02X}", masked)
         return self._masked(text)
 
     def _masked(self, text: str) -> str:

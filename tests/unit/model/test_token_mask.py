@@ -72,6 +72,7 @@ def encoded(token: str, which: int, layers: int) -> str:
     layers=st.integers(0, 3),
 )  # fmt: skip
 @example(form="session", before="%", behind="", which=0, layers=0)
+@example(form="issuer's", before="", behind="", which=963, layers=3)
 @example(form="person's", before="a=%2", behind="%", which=2**64 - 1, layers=1)
 def test_no_token_is_left_of_a_text_however_its_letters_are_encoded(
     form: str, before: str, behind: str, which: int, layers: int

@@ -18,7 +18,14 @@ from typing import Final
 
 from tinkbox.model.reasons import ReasonText
 from tinkbox.model.services import Standing
-from tinkbox.model.spelled_otherwise import unbroken, undumped, unescaped, unseparated, without_breaks
+from tinkbox.model.spelled_otherwise import (
+    percent_decoded,
+    unbroken,
+    undumped,
+    unescaped,
+    unseparated,
+    without_breaks,
+)
 from tinkbox.model.workflow import Outcome
 
 MASK: Final = b"*"
@@ -34,6 +41,7 @@ _WRAPPED: Final = 16  # bytes between two line ends at least
 _SLACK: Final = 160  # a line of a dump, twice
 _FEW: Final = 300  # beginnings of spellings that are looked for one by one; of more, at each place of the output whether it is one
 _QUOTED: Final = re.compile(r"[\"'\\|&;()<>!{}*\[\]?^$`]|^[~#]")  # by bash (`sh_contains_shell_metas`)
+_UNPRINTABLE: Final = (re.compile(r"[\x00-\x1f\x7f]+"), re.compile(r"[^\x20-\x7e]+"))  # by locale
 _MOST_TRIED: Final = 256  # places where a spelling may begin or end, before the first of them is taken for one
 _TO_MASK: Final = bytes(each if each in b"\r\n" else MASK[0] for each in range(256))
 
@@ -66,13 +74,22 @@ def _forms(value: bytes) -> Iterator[bytes]:
             yield _encoded(json.dumps(text, ensure_ascii=ascii_only)[1:-1])
         yield _encoded(shlex.quote(text).strip("'"))
         yield _encoded(text.replace("'", "'\\''"))  # `set -x` of bash
-        yield _encoded(" ".join(map(_in_trace, text.split())))
+        for apart in _UNPRINTABLE:
+            yield _encoded(" ".join(_in_trace(word, apart) for word in text.split()))
+            yield _encoded(_in_message(text, apart))
         yield _encoded(text.replace("$", "$$"))  # Compose
 
 
-def _in_trace(word: str) -> str:
-    """A word as `set -x` of bash prints it: of a variable without quotation marks, `$V`, each word has its own."""
-    return "'" + word.replace("'", "'\\''") + "'" if _QUOTED.search(word) else word
+def _in_trace(word: str, apart: re.Pattern[str]) -> str:
+    """A word as `set -x` of bash prints it, once its escapes are read: of a variable without quotation marks, `$V`, each word has its own."""
+    if _QUOTED.search(word):
+        return "'" + word.replace("'", "'\\''") + "'"
+    return f"$'{word}'" if apart.search(word) else word
+
+
+def _in_message(text: str, apart: re.Pattern[str]) -> str:
+    """As GNU's programs quote a file's name in messages, once the escapes of what is `apart` are read."""
+    return apart.sub(r"'$'\g<0>''", text.replace("'", "'\\''")).removesuffix("''")
 
 
 def _lower_hex(quoted: str) -> bytes:
@@ -228,6 +245,7 @@ class Masks:
         for read, patterns in (
             (unbroken, self._unbroken),
             (unescaped, self._printed),
+            (percent_decoded, self._printed),
             (undumped, self._unbroken),
             (unseparated, self._unbroken),
         ):

@@ -11,15 +11,30 @@ from typing import Final
 
 _BREAKS: Final = b"\r\n\t "
 _BROKEN: Final = re.compile(rb"[\r\n\t ]+")
-# RFC 8259, section 7, what PHP and Python write beside it, a byte as Python and C write it, and what bash escapes (`printf %q`, `declare -p`).
+# RFC 8259, section 7, what PHP and Python write beside it, a byte as Python and C write it, and what bash escapes (`printf %q`, `declare -p`,
+# also with a `$` before it: octal digits, and letters that are not those of JSON).
 _ESCAPE: Final = re.compile(
-    rb"\\(?:u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|([\"'\\/bfnrt !$&()*,;<>?\[\]^`{|}#~]))"
+    rb"\\(?:u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|([0-3]?[0-7]{1,2})|"
+    rb"([\"'\\/abefnrtvE !$&()*,;<>?\[\]^`{|}#~]))"
 )
 # The beginning of one, at the end of a piece.
 _CUT: Final = re.compile(
-    rb"\\(?:x[0-9a-fA-F]?|u(?:[0-9a-fA-F]{0,3}|[dD][89abAB][0-9a-fA-F]{2}(?:\\(?:u[0-9a-fA-F]{0,3})?)?))?\Z"
+    rb"\\(?:[0-3]?[0-7]?|x[0-9a-fA-F]?|u(?:[0-9a-fA-F]{0,3}|[dD][89abAB][0-9a-fA-F]{2}(?:\\(?:u[0-9a-fA-F]{0,3})?)?))?\Z"
 )
-_NAMED: Final = {b"b": b"\b", b"f": b"\f", b"n": b"\n", b"r": b"\r", b"t": b"\t"}
+_NAMED: Final = {
+    b"a": b"\a",
+    b"b": b"\b",
+    b"e": b"\x1b",
+    b"E": b"\x1b",
+    b"f": b"\f",
+    b"n": b"\n",
+    b"r": b"\r",
+    b"t": b"\t",
+    b"v": b"\v",
+}
+# RFC 3986, section 2.1; programs differ in which letters they encode so.
+_PERCENT: Final = re.compile(rb"%([0-9a-fA-F]{2})")
+_CUT_PERCENT: Final = re.compile(rb"%[0-9a-fA-F]?\Z")
 # A line of `xxd`, and one of `hexdump -C` or `od -t x1`: an offset and the digits, with a column of letters behind them or none.
 _DUMPED: Final = re.compile(
     rb"^ {0,4}[0-9a-fA-F]{6,16}(?::((?: (?:[0-9a-fA-F]{2}){1,16}(?![0-9a-fA-F]))+)|"
@@ -102,10 +117,20 @@ def unbroken(data: bytes) -> Reading | None:
 
 def unescaped(data: bytes) -> Reading | None:
     r"""What stands behind escapes such as `\u0026` and `\/`; None: there are none."""
-    if b"\\" not in data:
-        return None
+    return _replaced(data, _ESCAPE, _CUT, _meant) if b"\\" in data else None
+
+
+def percent_decoded(data: bytes) -> Reading | None:
+    """What stands behind `%26` and the like; None: there is none."""
+    return _replaced(data, _PERCENT, _CUT_PERCENT, lambda found: bytes([int(found[1], 16)])) if b"%" in data else None
+
+
+def _replaced(
+    data: bytes, pattern: re.Pattern[bytes], beginning: re.Pattern[bytes], meant: Callable[[re.Match[bytes]], bytes]
+) -> Reading:
+    """What is meant by what has a pattern, in the place of that; the `beginning` of one at the end is left out."""
     texts, parts, place = list[bytes](), list[Part](), 0
-    cut = _CUT.search(data, max(0, len(data) - 12))
+    cut = beginning.search(data, max(0, len(data) - 12))
     until = cut.start() if cut else len(data)
 
     def add(text: bytes, begin: int, end: int) -> None:
@@ -113,9 +138,9 @@ def unescaped(data: bytes) -> Reading | None:
             texts.append(text)
             parts.append((len(text), begin, end))
 
-    for each in _ESCAPE.finditer(data, 0, until):
+    for each in pattern.finditer(data, 0, until):
         add(data[place : each.start()], place, each.start())
-        add(_meant(each), each.start(), each.end())
+        add(meant(each), each.start(), each.end())
         place = each.end()
     add(data[place:until], place, until)
     if parts:
@@ -159,11 +184,13 @@ def unseparated(data: bytes) -> Reading | None:
 
 
 def _meant(escape: re.Match[bytes]) -> bytes:
-    high, low, one, octet, name = escape.groups()
+    high, low, one, octet, octal, name = escape.groups()
     if high:
         return chr(0x10000 + ((int(high, 16) & 0x3FF) << 10) + (int(low, 16) & 0x3FF)).encode()
     if octet:
         return bytes([int(octet, 16)])
+    if octal:
+        return bytes([int(octal, 8)])
     if name:
         return _NAMED.get(name, name)
     try:

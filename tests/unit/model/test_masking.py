@@ -11,6 +11,7 @@ import subprocess
 import textwrap
 import time
 import urllib.parse
+from collections.abc import Callable
 
 import pytest
 
@@ -54,13 +55,48 @@ def test_every_usual_spelling_is_masked_in_place(spelling: bytes) -> None:
     ['printf "%q" "$S"', "declare -p S", "export -p | grep S=", 'set -x; : "$S"', "echo ${S@Q}", "set -fx; : $S"],
 )
 @pytest.mark.parametrize(
-    "value", ["it's a-pass word", "Winter$2026!", 'S3cr*t &Val~ue/"q"', 'pa$$w`or!d"x\\y', "#~ {a,b} [c] (d|e);<f>?^"]
-)
+    "value",
+    [
+        "it's a-pass word", "Winter$2026!", 'S3cr*t &Val~ue/"q"', 'pa$$w`or!d"x\\y', "#~ {a,b} [c] (d|e);<f>?^", "tab\there\x1b[1mand\x01that's",
+        "Größe\n12345",
+    ],
+)  # fmt: skip
 def test_what_bash_quotes_is_masked(command: str, value: str) -> None:
     bash = ["bash", "-c", command]
     ran = subprocess.run(bash, env={"S": value, "PATH": os.environ["PATH"]}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=True)  # fmt: skip
     shown = Masks.of([value.encode()]).piece(b"", ran.stdout, known=True).decode()
     assert not re.search(r"[a-zA-Z0-9]{3}", re.sub(r"declare -x|declare|-x S|S=", "", shown)), shown
+
+
+@pytest.mark.parametrize(
+    "value", ["tab\there\x1b[1mand that", "\tit's there", "Größe of it\n", "ends with\a", "it's plain"]
+)
+@pytest.mark.parametrize("locale", ["C", "C.UTF-8"])
+def test_what_a_message_of_gnu_programs_quotes_is_masked(value: str, locale: str) -> None:
+    ran = subprocess.run(
+        ["cat", f"/no-such/{value}"], env={"LC_ALL": locale, "PATH": os.environ["PATH"]}, stderr=subprocess.PIPE
+    )
+    shown = Masks.of([value.encode()]).piece(b"", ran.stderr, known=True).decode()
+    assert shown.startswith("cat: ")
+    assert "No such file" in shown
+    assert not re.search(r"here|there|ends|plain|[0-9]{3}", shown), shown
+
+
+@pytest.mark.parametrize("kept", ["", "/", "!'()*", ";,/?:@&=+$!'()*#", "&="], ids=repr)
+@pytest.mark.parametrize("form", [str, str.lower])
+@pytest.mark.parametrize("size", [1, 2, 7, 1_000])
+def test_percent_encoding_is_masked_whatever_letters_a_program_leaves(
+    kept: str, form: Callable[[str], str], size: int
+) -> None:
+    value = "abc!def#ghi$jkl%mno'(p) q*&r=s/ü"
+    printed = f"it is {form(urllib.parse.quote(value, safe=kept))} end of it".encode()
+    masks, masked = Masks.of([value.encode()]), b""
+    for place in range(0, len(printed), size):
+        masked += masks.piece(printed[max(0, place - masks.reach) : place], printed[place : place + size], known=True)
+    assert len(masked) == len(printed)
+    assert masked.startswith(b"it is ")
+    assert masked.endswith(b" end of it")
+    assert set(masked[6 + 2 : -10]) <= {*b"*"}, masked
 
 
 def test_masks_that_are_joined_are_those_of_all_their_values() -> None:

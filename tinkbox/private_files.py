@@ -9,6 +9,7 @@ import errno
 import os
 import resource
 import secrets
+import shlex
 import stat
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
@@ -287,7 +288,8 @@ def _refuse_link_elsewhere(path: Path) -> None:
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid() or found.st_mode & _OTHERS_WRITE:
         raise Unavailable(
             f"{path} is a link to {path.readlink()}: it may only lead to a folder that belongs to {me}, who runs "
-            "this, and that nobody else may write to. Put in its place what it leads to, or delete it"
+            "this, and that nobody else may write to. If it is yours, type `chown -R {me}: {shlex.quote(str(path.resolve()))}` and "
+            "`chmod 700` of the same; else put in its place what it leads to, or delete it"
         )
 
 

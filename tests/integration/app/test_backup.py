@@ -30,8 +30,12 @@ def all_of_restoring() -> list[str]:
 
 
 def restoring() -> list[str]:
-    """The lines of another section that fill the data folder."""
-    found = [each for each in all_of_restoring() if DATA in each]
+    """The lines of another section that fill the data folder; the one that makes a user of this host is not typed."""
+    first, *others = all_of_restoring()
+    assert (
+        first.partition("|")[0].strip() == f"echo '{(ROOT / 'systemd' / 'sysusers.conf').read_text().splitlines()[-1]}'"
+    )
+    found = [each for each in others if DATA in each]
     assert len(found) == 4
     return found
 
@@ -50,7 +54,8 @@ def typed(configuration: Configuration, folder: Path, lines: str) -> str:
     programs.mkdir(exist_ok=True)
     age = '[ "$1" != -d ] || exec cat "$4"; exec cat'
     as_tinkbox = '[ "$1 $2 $3" = "-u tinkbox --" ] && shift 3 && exec "$@"'
-    for name, text in (("systemctl", "exit 0"), ("age", age), ("runuser", as_tinkbox)):
+    install = '[ "$4 $5 $6 $7" = "-o tinkbox -g tinkbox" ] && exec /usr/bin/install -d -m 700 "$8"'
+    for name, text in (("systemctl", "exit 0"), ("age", age), ("runuser", as_tinkbox), ("install", install)):
         (programs / name).write_text(f"#!/bin/sh\n{text}\n")
         (programs / name).chmod(0o755)
     ran = subprocess.run(

@@ -49,7 +49,7 @@ EventDocument = Annotated[Document, EventHead]
 
 
 def routes(workflows: Workflows, followers: Followers, scopes: Scopes) -> list[web.RouteDef]:
-    @takes(Parameter("after", int))
+    @takes(Parameter("after", int, about="with a scope 0, and every other place in `Last-Event-ID`"))
     async def watch(request: web.Request) -> Annotated[web.StreamResponse, Media((EVENT_STREAM,))]:
         """Every new event, and first those behind `after`, or behind the `Last-Event-ID` of who goes on."""
         person = caller(request)
@@ -68,13 +68,13 @@ def routes(workflows: Workflows, followers: Followers, scopes: Scopes) -> list[w
             return await streamed(request, stream_events(workflows, after, partial(turn, request)), EVENT_STREAM)
 
     async def watch_within(request: web.Request, who: str, scope: Selector) -> web.StreamResponse:
-        asked = request.headers.get("Last-Event-ID", "") or (
-            str(number(request, "after")) if "after" in request.query else ""
-        )
-        place = _PLACE.fullmatch(asked)
+        reached = request.headers.get("Last-Event-ID", "")
+        asked = reached or request.query.get("after", "")
+        place = _PLACE.fullmatch(reached)
         if place is None and asked not in ("", BEGINNING):
             raise Invalid(
-                f"a token with a scope goes on from 0, or from a Last-Event-ID such as WORKFLOW:NUMBER, not {quoted(asked)}: leave it out to begin now"
+                f"a token with a scope goes on from after=0, or from a place such as WORKFLOW:NUMBER in the header Last-Event-ID, not from {quoted(asked)}: "
+                "leave it out to begin now"
             )
         with followers.place(request, who):
             after, begins = 0, BEGINNING

@@ -9,7 +9,6 @@ import errno
 import os
 import resource
 import secrets
-import shlex
 import stat
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress

@@ -74,4 +74,5 @@ def _found_at(certificate: x509.Certificate) -> str:
         and isinstance(each.access_location, x509.UniformResourceIdentifier)
     )
     place = next((each for each in places if each.startswith(("http://", "https://"))), "")
-    return f" (it is to be had at {place})" if place else ""
+    made = "`openssl x509 -inform der -in FILE -out intermediate.pem` makes PEM of it"
+    return f" (it is to be had at {place}, in DER: {made})" if place else ""

@@ -25,6 +25,7 @@ from tinkbox.wire.authority import fingerprint
 _LATE: Final = 4
 _ENDS_SOON: Final = timedelta(days=14)  # at most
 
+_DER: Final = b"\x30\x82"  # what a certificate in DER begins with (X.690): a sequence of 256 octets and more
 # So many names of a certificate are told.
 _TOLD: Final = 3
 
@@ -191,11 +192,14 @@ def _unreadable(path: Path, setting: str, error: OSError) -> str:
 
 
 def _chain(path: Path) -> list[x509.Certificate]:
+    content = _read(path, "tls.certificate")
     try:
-        return x509.load_pem_x509_certificates(_read(path, "tls.certificate"))
+        return x509.load_pem_x509_certificates(content)
     except ValueError:
+        is_der = content.startswith(_DER)
+        way = f"make PEM of it with `openssl x509 -inform der -in {path} -out certificate.pem`, and " if is_der else ""
         raise Unavailable(
-            f"tls.certificate: {path} holds no certificate in PEM: name the file with the chain"
+            f"tls.certificate: {path} holds no certificate in PEM: {way}name the file with the chain"
         ) from None
 
 

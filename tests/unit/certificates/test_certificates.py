@@ -10,6 +10,7 @@ import stat
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from ssl import PEM_cert_to_DER_cert
 from typing import NoReturn
 
 import pytest
@@ -524,7 +525,12 @@ def test_certificate_for_other_names_than_the_boxs_is_told(theirs: Theirs) -> No
     [
         (None, "key", "cannot read .*fullchain.pem: No such file"),
         ("leaf", None, "cannot read .*privkey.pem: No such file"),
-        ("key", "key", "holds no certificate in PEM"),
+        ("key", "key", "holds no certificate in PEM: name"),
+        (
+            "der",
+            "key",
+            "holds no certificate in PEM: make PEM of it with `openssl x509 -inform der -in .*fullchain.pem -out",
+        ),
         ("leaf", "leaf", "holds no private key in PEM"),
         ("leaf", "other", "is not the key of the certificate"),
         ("backwards", "key", "put that one first"),
@@ -543,6 +549,7 @@ async def test_certificate_that_cannot_be_shown_is_told_with_its_setting_and_kee
         "backwards": theirs.pem.encode() + leaf,
         "nameless": self_signed(mine).certificate.public_bytes(Encoding.PEM),
         "key": pem(mine),
+        "der": PEM_cert_to_DER_cert(leaf.decode()),
         "other": pem(new_key()),
         "locked": locked,
     }

@@ -56,9 +56,14 @@ class AuditTable:
         first = head.number + 1
         for each in in_lines(act) if act.kind is not Kind.CUT else [act]:
             line = line_of(each, head.number + 1, at, head.digest, seals)
-            self._sql.execute(
+            added = self._sql.execute(
                 "INSERT INTO audit (number, line, digest) VALUES (?, ?, ?)", (line.number, line.text, line.digest)
             )
+            if added.rowcount != 1:
+                raise Unavailable(
+                    "the audit takes no line, so nothing is changed: another program put a trigger into the database that keeps lines out. The next "
+                    "start of tinkbox takes that out, and records it"
+                )
             head = Head(line.number, line.digest)
         return first
 
@@ -143,20 +148,19 @@ class AuditTable:
 
     def mend_triggers(self) -> list[str]:
         """Make the triggers anew that are missing or not ours; returns their names."""
-        found = {
-            str(row["name"]): str(row["sql"])
-            for row in self._sql.execute(
-                "SELECT name, sql FROM sqlite_master WHERE type = 'trigger' AND tbl_name = 'audit'"
-            )
-        }
-        wanted = _triggers()
-        wrong = sorted(each for each in found.keys() | wanted.keys() if found.get(each) != wanted.get(each))
+        wanted, wrong = _triggers(), self.wrong_triggers()
         for each in wrong:
             quoted = each.replace('"', '""')
             self._sql.execute(f'DROP TRIGGER IF EXISTS "{quoted}"')
             if each in wanted:
                 self._sql.execute(wanted[each])
         return wrong
+
+    def wrong_triggers(self) -> list[str]:
+        """The names of the triggers that are missing or not ours."""
+        rows = self._sql.execute("SELECT name, sql FROM sqlite_master WHERE type = 'trigger' AND tbl_name = 'audit'")
+        found, wanted = {str(row["name"]): str(row["sql"]) for row in rows}, _triggers()
+        return sorted(each for each in found.keys() | wanted.keys() if found.get(each) != wanted.get(each))
 
     def head(self) -> Head:
         """The last line."""

@@ -228,9 +228,17 @@ def verify(chosen: argparse.Namespace) -> int:
             print(clean(sentence))
     if verdict["problem"]:
         number = f" (line {verdict['wrong']})" if verdict["wrong"] else ""
-        copy = _begins_later(verdict, chosen) if chosen.file is not None else ""
-        print(clean(f"the audit is not as it was written{number}: {verdict['problem']}{copy}"), file=sys.stderr)
+        more = _begins_later(verdict, chosen) if chosen.file is not None else _goes_on(verdict)
+        print(clean(f"the audit is not as it was written{number}: {verdict['problem']}{more}"), file=sys.stderr)
     return FAILED if verdict["problem"] else DONE
+
+
+def _goes_on(verdict: Document) -> str:
+    """What to type for the lines behind the one that is wrong; empty: there are none."""
+    wrong = verdict["wrong"]
+    if not wrong or wrong > verdict["last"]:
+        return ""
+    return f". Once you know why, `tinkbox audit verify --after {wrong}` examines what follows"
 
 
 def _begins_later(verdict: Document, chosen: argparse.Namespace) -> str:

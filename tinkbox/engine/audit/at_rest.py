@@ -30,5 +30,25 @@ def damage_of(audit: AuditTable, data: Path) -> str:
         chain.watch_for(head.number)
     for each in audit.after(after, MOST):
         chain.add(each)
-    problem = wrong or chain.verdict(head if head is not None and head.number > after else None).problem
+    problem = (
+        wrong
+        or chain.verdict(head if head is not None and head.number > after else None).problem
+        or audit.put_in_before(seals)
+        or _unguarded(audit)
+    )
+    # Of an appliance that starts the head follows its key at once.
+    if not problem and file is not None and head is None and file.read() == (None, ""):
+        problem = f"{file.path} is missing, so whether lines at the end are missing is not known"
+    if not problem and not audit.head().number and audit.had_lines():
+        problem = "all lines are missing, and there have been some"
     return f"the audit is not as it was written: {problem}. `tinkbox audit verify` says more" if problem else ""
+
+
+def _unguarded(audit: AuditTable) -> str:
+    """What is wrong with the triggers that keep lines from being changed; empty: nothing."""
+    wrong = ", ".join(audit.wrong_triggers())
+    return (
+        f"triggers that keep its lines from being changed are missing or others ({wrong}); the next start makes them again"
+        if wrong
+        else ""
+    )

@@ -78,6 +78,8 @@ def _forms(value: bytes) -> Iterator[bytes]:
             yield _encoded(" ".join(_in_trace(word, apart) for word in text.split()))
             yield _encoded(_in_message(text, apart))
         yield _encoded(text.replace("$", "$$"))  # Compose
+        yield _encoded(text.replace("'", "''"))  # YAML and SQL
+        yield _encoded(text.replace('"', '""'))  # CSV (RFC 4180)
 
 
 def _in_trace(word: str, apart: re.Pattern[str]) -> str:

@@ -188,6 +188,8 @@ async def test_that_work_outside_has_a_machine_within_is_told_and_whom_to_ask(ra
     for method, path, wish in (
         ("GET", "/v1/hardware/machine-1?to_change=delete", None),
         ("GET", "/v1/hardware/machine-1?to_change=retire", None),
+        ("GET", "/v1/hardware/machine-1/credential", None),
+        ("POST", "/v1/hardware/machine-1/credential", None),
         ("POST", "/v1/workflows", {"template": "hello", "machine": "machine-1"}),
         ("POST", f"/v1/workflows/{mine}/retry", None),
     ):
@@ -203,6 +205,7 @@ async def test_that_work_outside_has_a_machine_within_is_told_and_whom_to_ask(ra
     shown = await rack.done("GET", "/v1/hardware/machine-1")
     assert shown["failure"] == {"workflow_id": "", "reason": "", "message": OUTSIDE}
     assert shown["state"] == "failed"
+    await rack.done("POST", "/v1/hardware/machine-1/credential")
 
 
 async def test_a_machine_means_its_newest_workflow_within_the_scope(rack: Rack) -> None:

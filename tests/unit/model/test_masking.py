@@ -34,6 +34,8 @@ MASKS = Masks.of([VALUE, PEM])
         json.dumps(VALUE.decode(), ensure_ascii=False).encode(),
         shlex.quote(VALUE.decode()).encode(),
         VALUE.replace(b"'", b"'\\''"),
+        VALUE.replace(b"'", b"''"),
+        VALUE.replace(b'"', b'""'),
         VALUE.hex().encode(),
         PEM,
         PEM.replace(b"\n", b"\r\n"),

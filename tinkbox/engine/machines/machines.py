@@ -37,7 +37,7 @@ from tinkbox.model.conditions import explanation
 from tinkbox.model.documents.hardware import declared_labels
 from tinkbox.model.enrolment import Enrolment
 from tinkbox.model.errors import Conflict, Denied, Invalid, NotFound
-from tinkbox.model.hardware import Hardware, MacAddress, addressed_by, called, names_of
+from tinkbox.model.hardware import Hardware, MacAddress, addressed_by, called, name_of, names_of
 from tinkbox.model.labels import ALL, LabelChange, LabelKind, Relabelled, Selector
 from tinkbox.model.machine_keys import KeptMachines, typed
 from tinkbox.model.machine_state import Doing, MachineState, state_of
@@ -377,19 +377,32 @@ class Machines:
     async def credential(
         self, key: str, server: str, registry: str, who: str, scope: Selector | None = None
     ) -> Credential:
-        """What a person starts a worker with by hand on this machine, for the node door at `server`: a boot ticket."""
+        """What a person starts a worker with by hand on this machine, for the node door at `server`: a boot ticket.
+
+        Raises Conflict as long as the machine has work outside of the scope, which its bearer would be handed with its secrets.
+        """
         hardware = _in_service(self.known.find(key), self.within(scope)).hardware
         hardware_id = hardware.id
+        await self._refuse_beside_work_outside(hardware, self.within(scope))
         ticket = await self.sessions.give(hardware_id, who)
         self.progress.saw(self.progress.seen_last(hardware), Stage.CREDENTIAL, f"by {who}", who=who)
         return Credential(server=server, registry=registry, worker=hardware_id, token=ticket)
 
     async def rotate(self, key: str, server: str, registry: str, who: str, scope: Selector | None = None) -> Credential:
         """The same for a person, and let nothing count any more that was given or exchanged before."""
-        hardware_id = _in_service(self.known.find(key), self.within(scope)).hardware.id
+        hardware = _in_service(self.known.find(key), self.within(scope)).hardware
+        hardware_id = hardware.id
+        await self._refuse_beside_work_outside(hardware, self.within(scope))
         await self.sessions.revoke([hardware_id], who)
         ticket = await self.sessions.give(hardware_id, who)
         return Credential(server=server, registry=registry, worker=hardware_id, token=ticket)
+
+    async def _refuse_beside_work_outside(self, hardware: Hardware, within: MachinesWithin) -> None:
+        def question(tables: Tables) -> frozenset[str]:
+            return within.outside(tables, [each for each, _ in tables.workflows.unfinished_of(hardware.id)])
+
+        if outside := await self._store.read(question):
+            raise Conflict(f"machine {name_of(hardware)} is busy with {OUTSIDE}", of=outside)
 
     async def accept_tpm(self, key: str, fingerprint: str, who: str, scope: Selector | None = None) -> MachineStatus:
         """For a person, have a machine show the TPM of this fingerprint from its next boot on; empty: its next one is its first.

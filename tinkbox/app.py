@@ -30,7 +30,17 @@ from tinkbox.api import long_answers
 from tinkbox.api.access import bearer_only
 from tinkbox.api.auditing import record_changes
 from tinkbox.api.tokens import examine_tokens, told_before
-from tinkbox.appliance import BOOT_KEY, REGISTRY, STORE, Appliance, Part, examine_issuer, room_on_disk, told_systems
+from tinkbox.appliance import (
+    BOOT_KEY,
+    BOOT_KEY_REMEDY,
+    REGISTRY,
+    STORE,
+    Appliance,
+    Part,
+    examine_issuer,
+    room_on_disk,
+    told_systems,
+)
 from tinkbox.boot.http.loaders import load_loaders
 from tinkbox.boot.network.neighbours import most_neighbours
 from tinkbox.certificates import Certificates, Door
@@ -73,6 +83,7 @@ from tinkbox.engine.audit.at_rest import damage_of as audit_damage
 from tinkbox.engine.audit.audit import Audit
 from tinkbox.engine.audit.delivery import examine_syslog
 from tinkbox.engine.audit.head import KEY as AUDIT_KEY
+from tinkbox.engine.audit.head import KEY_REMEDY as AUDIT_KEY_REMEDY
 from tinkbox.engine.audit.head import HeadFile
 from tinkbox.engine.secrets.key import KEY_FILE, SecretKey, key_source
 from tinkbox.engine.templates.rendering_process import render_confined
@@ -838,7 +849,8 @@ async def check(
             partial(refuse_other_file_systems, settings.data / REGISTRY),
             partial(refuse_emptied_store, settings.data), partial(examine_store, settings.data / STORE),
             partial(examine_tokens, settings.data, settings.operator.people),
-            partial(stored_secret, settings.data / BOOT_KEY), partial(stored_secret, settings.data / AUDIT_KEY),
+            partial(stored_secret, settings.data / BOOT_KEY, remedy=BOOT_KEY_REMEDY),
+            partial(stored_secret, settings.data / AUDIT_KEY, remedy=AUDIT_KEY_REMEDY),
             partial(told_systems, settings),
         ):  # fmt: skip
             with _noting(wrong):

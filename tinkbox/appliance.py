@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from functools import partial
 from ipaddress import IPv4Address, IPv6Address
 from pathlib import Path
+from typing import Final
 
 from aiohttp import web
 
@@ -156,6 +157,11 @@ from tinkbox.wire.messages.worker import TlsDoor
 Part = Callable[[], Awaitable[object]]
 # Below the data folder.
 BOOT_KEY = "boot.key"
+BOOT_KEY_REMEDY: Final = (
+    "it is the key by which the appliance knows its own boot tickets. Put it back from a backup. Without a backup delete it: the next "
+    "start makes another one, and what the former one sealed no longer counts. So machines that wait for work boot again, and "
+    "credentials made by hand and metadata tokens of installed systems have to be made anew"
+)
 REGISTRY = "registry"
 STORE = "tinkbox.sqlite"
 _END = "-----END CERTIFICATE-----"
@@ -232,7 +238,7 @@ class Appliance:
         # What it decides, and what that is told of the world around it.
         around = Surroundings(
             clock=_now, monotonic=time.monotonic, new_id=_new_id, new_token=_new_token, neighbours=self._neighbours.mac_at, attached=self._neighbours.attached,
-            seal=Seal(kept_secret(settings.data / BOOT_KEY).encode()), digest_of=self._lookup.digest, standing_of=self._lookup.standing,
+            seal=Seal(kept_secret(settings.data / BOOT_KEY, remedy=BOOT_KEY_REMEDY).encode()), digest_of=self._lookup.digest, standing_of=self._lookup.standing,
             gather=self._gather, limits=limits, free=self.free, total=partial(size_in, settings.data), answers=self._answers, sent=self._sent,
             diagnoses=lambda: self.rounds.of_machines(), diagnosis_of=lambda workflow, since: self.rounds.cause(workflow, since),
             appliance_only=self._lookup.appliance_only, held=own_addresses, cards=lambda: cards(self._own), mask=mask,

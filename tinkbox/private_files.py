@@ -22,6 +22,7 @@ from tinkbox.model.errors import Unavailable
 
 _UMASK: Final = 0o077
 LEAST_SECRET: Final = 20  # characters; those that are made have 43
+ANOTHER: Final = "delete it, and the next start makes a new one"
 _OTHERS: Final = 0o077
 _PASSING: Final = 0o710
 _OTHERS_WRITE: Final = 0o022
@@ -165,12 +166,12 @@ def _random_text() -> str:
     return secrets.token_urlsafe(32)
 
 
-def kept_secret(path: Path, new: Callable[[], str] = _random_text) -> str:
+def kept_secret(path: Path, new: Callable[[], str] = _random_text, *, remedy: str = ANOTHER) -> str:
     """What the file holds; when there is none it is made, readable by its owner only, of 256 random bits or by `new`.
 
     Raises Unavailable as `stored_secret` does, and when it cannot be made.
     """
-    return stored_secret(path) if path.exists() else new_secret(path, new)
+    return stored_secret(path, remedy=remedy) if path.exists() else new_secret(path, new)
 
 
 def new_secret(path: Path, new: Callable[[], str] = _random_text) -> str:
@@ -186,12 +187,11 @@ def new_secret(path: Path, new: Callable[[], str] = _random_text) -> str:
     return stored_secret(path)
 
 
-def stored_secret(path: Path) -> str:
+def stored_secret(path: Path, *, remedy: str = ANOTHER) -> str:
     """What the file holds, without space around it; empty when there is no file.
 
-    Raises Unavailable when it cannot be read, or when the secret is shorter than LEAST_SECRET.
+    Raises Unavailable with the `remedy` when it cannot be read, or when the secret is shorter than LEAST_SECRET.
     """
-    remedy = "delete it, and the next start makes a new one"
     try:
         secret = path.read_text("ascii").strip()
     except FileNotFoundError:
@@ -201,7 +201,7 @@ def stored_secret(path: Path) -> str:
     except UnicodeDecodeError:
         raise Unavailable(f"{path} holds no secret, but other bytes than ASCII's: {remedy}") from None
     if not secret:
-        raise Unavailable(f"{path} is empty, which would let everybody in: {remedy}")
+        raise Unavailable(f"{path} is empty: {remedy}")
     if len(secret) < LEAST_SECRET:
         raise Unavailable(
             f"{path} is too short, which can be guessed: it has {len(secret)} characters, at least {LEAST_SECRET} are "

@@ -273,8 +273,12 @@ def test_what_is_no_secret_is_refused_with_the_way_out(tmp_path: Path, content: 
     path = tmp_path / "boot.key"
     path.write_bytes(content)
     for read in (kept_secret, stored_secret):
-        with pytest.raises(Unavailable, match=rf"boot\.key .*{problem}.*delete it, and the next start makes a new one"):
+        with pytest.raises(
+            Unavailable, match=rf"boot\.key .*{problem}.*: delete it, and the next start makes a new one$"
+        ):
             read(path)
+        with pytest.raises(Unavailable, match=rf"boot\.key .*{problem}.*: ask anna for it$"):
+            read(path, remedy="ask anna for it")
     assert path.read_bytes() == content
 
 

@@ -10,10 +10,11 @@ from typing import Final, Protocol
 from tinkbox.model.access import Right
 from tinkbox.model.errors import Unavailable
 from tinkbox.model.tokens import PREFIX, TAKEN_OVER
-from tinkbox.private_files import kept_secret, new_secret, stored_secret
+from tinkbox.private_files import ANOTHER, kept_secret, new_secret, stored_secret
 
 OPERATORS: Final = "operator.token"
 PEOPLE: Final = "people"
+_ANOTHER_OPERATORS: Final = f"{ANOTHER}. Scripts that use the operator's token need the new one"
 _WAY: Final = "take it out of tinkbox.yaml. `tinkbox token` makes, lists and revokes tokens while tinkbox runs"
 
 
@@ -28,7 +29,7 @@ class Kept(Protocol):
 
 def operators_token(data: Path) -> str:
     """The operator's own token; it is made where there is none, readable by its owner only.  Raises Unavailable for no secret."""
-    return kept_secret(data / OPERATORS, _new_text)
+    return kept_secret(data / OPERATORS, _new_text, remedy=_ANOTHER_OPERATORS)
 
 
 def another_operators_token(data: Path) -> str:
@@ -42,9 +43,9 @@ def _new_text() -> str:
 
 def examine_tokens(data: Path, named: Mapping[str, frozenset[Right]]) -> None:
     """Raise what the start would raise; change nothing."""
-    own = stored_secret(data / OPERATORS)
+    own = stored_secret(data / OPERATORS, remedy=_ANOTHER_OPERATORS)
     for name in named:
-        _refuse_operators(data, name, stored_secret(_file(data, name)), own)
+        _refuse_operators(data, name, _persons_token(data, name), own)
 
 
 def told_before(data: Path, named: Mapping[str, frozenset[Right]]) -> list[str]:
@@ -70,14 +71,14 @@ async def take_in_files(data: Path, named: Mapping[str, frozenset[Right]], kept:
     deleted, and their tokens end.  Raises Unavailable where a file is no secret, has the operator's token, or cannot be
     deleted.
     """
-    own = stored_secret(data / OPERATORS)
+    own = stored_secret(data / OPERATORS, remedy=_ANOTHER_OPERATORS)
     for path in sorted((data / PEOPLE).glob("*.token")):
         if path.stem not in named:
             _delete(path)
     taken, without = list[str](), list[str]()
     for name, rights in named.items():
         path = _file(data, name)
-        token = stored_secret(path)
+        token = _persons_token(data, name)
         if not token:
             continue
         _refuse_operators(data, name, token, own)
@@ -116,6 +117,12 @@ def retired_people(named: Mapping[str, frozenset[Right]], is_known: Callable[[st
 
 def _file(data: Path, name: str) -> Path:
     return data / PEOPLE / f"{name}.token"
+
+
+def _persons_token(data: Path, name: str) -> str:
+    """The token in a person's file, empty when there is none; raises Unavailable for no secret."""
+    remedy = f"put it back from a backup, or delete it and, once tinkbox runs, type `tinkbox token create {name}`"
+    return stored_secret(_file(data, name), remedy=remedy)
 
 
 def _delete(path: Path) -> None:

@@ -208,7 +208,10 @@ def test_check_tells_lines_that_another_program_changed_a_missing_key_and_a_file
     key.unlink()
     checked = run_here(*check)
     assert (checked.status, f"wrong: audit.file: {tmp_path} is a folder" in checked.out) == (1, True), checked.out
-    assert f"{key}, the key by which {configuration.data}/audit.head is sealed, is missing. Put it back" in checked.out
+    assert (
+        f"{key}, the key by which {configuration.data}/audit.head and the lines are sealed, is missing. Put it back"
+        in checked.out
+    )
     assert not key.exists()
     key.write_bytes(kept)
     configuration.path.write_text(before + f"audit: {{file: {tmp_path}/none/audit.jsonl}}\n")

@@ -372,12 +372,17 @@ def test_a_check_beside_the_appliance_that_runs_finds_what_the_next_start_would_
         (other,) = own_ports(1)
         text = configuration.path.read_text()
         configuration.path.write_text(text.replace(f"http_port: {configuration.http_port}", f"http_port: {other}"))
-        (configuration.data / "boot.key").write_text("")
+        for name in ("boot.key", "audit.key"):
+            (configuration.data / name).write_text("")
         with socket.create_server(("127.0.0.1", other)):
             checked = run("serve", "--config", str(configuration.path), "--check")
         assert (checked.status, RUNS.format(process.pid) in checked.out) == (1, False)
         assert f"wrong: 127.0.0.1:{other}/tcp is taken by " in checked.out
-        assert "boot.key is empty" in checked.out
+        assert "boot.key is empty: it is the key by which the appliance knows its own boot tickets" in checked.out
+        assert (
+            checked.out.count("audit.key is empty: it is the key by which audit.head and the lines of the audit") == 1
+        )
+        assert "`tinkbox audit verify --after N` examines what follows" in checked.out
 
 
 def test_ports_of_an_appliance_with_other_data_are_taken(tmp_path: Path) -> None:

@@ -84,13 +84,21 @@ def test_what_the_configuration_still_says_is_told_with_what_to_type() -> None:
     assert retired_people({}, lambda _: False) == []
 
 
-@pytest.mark.parametrize("name", ["operator.token", "people/anna.token"])
+@pytest.mark.parametrize(
+    ("name", "remedy"),
+    [
+        ("operator.token", "the next start makes a new one. Scripts that use"),
+        ("people/anna.token", "`tinkbox token create anna`"),
+    ],
+)
 @pytest.mark.parametrize(("text", "why"), [("\n", "is empty"), ("secret\n", "is too short")])
-async def test_a_token_that_can_be_guessed_fails_the_start(old: Path, name: str, text: str, why: str) -> None:
+async def test_a_token_that_can_be_guessed_fails_the_start_with_the_way_out(
+    old: Path, name: str, remedy: str, text: str, why: str
+) -> None:
     (old / name).write_text(text)
-    with pytest.raises(Unavailable, match=rf"{name} {why}"):
+    with pytest.raises(Unavailable, match=rf"{name} {why}.*{remedy}"):
         examine_tokens(old, NAMED)
-    with pytest.raises(Unavailable, match=rf"{name} {why}"):
+    with pytest.raises(Unavailable, match=rf"{name} {why}.*{remedy}"):
         await take_in_files(old, NAMED, Kept())
 
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Final
 
-from tinkbox.engine.audit.head import HEAD, KEY, HeadFile
+from tinkbox.engine.audit.head import ANOTHER_KEY, HEAD, KEY, HeadFile
 from tinkbox.model.audit import Chain, Seals
 from tinkbox.store.audit import AuditTable
 
@@ -15,8 +15,8 @@ def damage_of(audit: AuditTable, data: Path) -> str:
     """What is wrong and was not told by a line yet, for a person, empty: nothing; it writes nothing.  Raises Unavailable."""
     if not (data / KEY).exists() and (data / HEAD).exists():
         return (
-            f"the audit cannot be examined to its end: {data / KEY}, the key by which {data / HEAD} is sealed, is missing. Put it back from a "
-            "backup; without it the next start makes another key, and records that the seal is wrong"
+            f"the audit cannot be examined to its end: {data / KEY}, the key by which {data / HEAD} and the lines are sealed, is missing. Put "
+            f"it back from a backup. Without a backup start tinkbox: it {ANOTHER_KEY}"
         )
     # The head first: what is committed meanwhile is behind it.
     file = HeadFile(data) if (data / KEY).exists() else None

@@ -17,6 +17,14 @@ from tinkbox.private_files import kept_secret
 
 HEAD: Final = "audit.head"
 KEY: Final = "audit.key"
+ANOTHER_KEY: Final = (
+    "makes another one and records that in line N. `tinkbox audit verify` fails at that line from then on, and "
+    "`tinkbox audit verify --after N` examines what follows"
+)
+KEY_REMEDY: Final = (
+    "it is the key by which audit.head and the lines of the audit are sealed. Put it back from a backup. Without a backup delete it: the "
+    f"next start {ANOTHER_KEY}"
+)
 # 128 bits, as many as RFC 2104 §5 wants at least: there are millions of lines.
 _DIGITS_OF_LINE: Final = 32
 
@@ -71,5 +79,5 @@ class HeadFile:
 
     def _sealed(self, text: str) -> str:
         if not self._key:
-            self._key = kept_secret(self._key_path).encode()
+            self._key = kept_secret(self._key_path, remedy=KEY_REMEDY).encode()
         return hmac.new(self._key, text.encode(), sha256).hexdigest()

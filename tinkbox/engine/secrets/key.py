@@ -112,16 +112,19 @@ def key_source(data: Path, credentials: str, kept_secret: Callable[[Path], str])
     if given is not None and given.exists():
         return KeySource(place=str(given), stored=partial(_read, given), made=partial(_read, given))
     path = data / KEY_FILE
+    stored = partial(
+        _read, path, "; without a backup delete this file and the secrets, and set them anew (`tinkbox secret list`)"
+    )
 
     def made() -> str:
-        return _read(path) or kept_secret(path)
+        return stored() or kept_secret(path)
 
-    return KeySource(place=str(path), stored=partial(_read, path), made=made)
+    return KeySource(place=str(path), stored=stored, made=made)
 
 
-def _read(path: Path) -> str:
+def _read(path: Path, without_backup: str = "") -> str:
     """The key in a file; empty when there is none.  Raises Unavailable."""
-    back = "put the key back from a backup"
+    back = f"put the key back from a backup{without_backup}"
     try:
         text = path.read_text("ascii").strip()
     except FileNotFoundError:

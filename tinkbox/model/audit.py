@@ -212,6 +212,11 @@ class Broken:
     at: datetime
     why: str
 
+    @property
+    def is_of_key(self) -> bool:
+        """Whether nothing else was found than that the key was missing."""
+        return self.why == lost_key(self.number)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Listing:
@@ -251,6 +256,11 @@ def line_of(act: Act, number: int, at: datetime, previous: str, seals: Seals | N
 
 def missing_lines(first: int, last: int) -> str:
     return f"line {first} is missing" if first == last else f"lines {first} to {last} are missing"
+
+
+def lost_key(number: int) -> str:
+    """What the line of this number tells where the key was gone by which the lines before it were sealed."""
+    return f"audit.key was missing, and another one was made: lines before line {number} cannot be examined by their seal any more"
 
 
 def no_such_line(number: int, last: int) -> str:

@@ -141,12 +141,9 @@ def test_what_is_restored_without_the_keys_starts_with_another_authority_and_tel
     assert (refused.status, "has no authority" in refused.err) == (1, True)
     data = ("--data", str(configuration.data))
     forgot = run(*data, *forgetting())
-    assert (forgot.status, forgot.err.count("audit.head was not written by this appliance: its seal is wrong")) == (
-        0,
-        1,
-    )
+    assert (forgot.status, forgot.err.count("audit.key was missing, and another one was made")) == (0, 1)
     with serving(configuration):
-        assert "its seal is wrong" in run(*data, "audit", "verify").err
+        assert "audit.key was missing, and another one was made" in run(*data, "audit", "verify").err
     authority = Path("tls") / "authority.pem"
     assert (configuration.data / authority).read_bytes() != (backed_up / "data" / authority).read_bytes()
     assert "secrets cannot be read: their key" in (tmp_path / "stderr").read_text()

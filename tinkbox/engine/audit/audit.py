@@ -31,6 +31,7 @@ from tinkbox.model.audit import (
     Seals,
     Standing,
     Verdict,
+    lost_key,
     missing_lines,
     no_such_line,
 )
@@ -110,7 +111,8 @@ class Audit:
             (await self._store.read(lambda tables: tables.audit.put_in_before(self._seals)), False),
         ):
             if why and await self._tell_broken(why, is_news=is_news):
-                told.append(f"the audit is not as it was: {why}. `tinkbox audit verify` says more")
+                assert self.broken is not None
+                told.append(_told(self.broken))
         if mended:
             why = f"triggers that keep its lines from being changed were missing or others: {', '.join(mended)}"
             await self._write([Act(kind=Kind.OWN, who=APPLIANCE, what=PROTECTED, object="audit", why=why)])
@@ -140,7 +142,7 @@ class Audit:
         if not number:
             return False
         self.broken = Broken(number=number, at=at, why=why)
-        _log.error("the audit is not as it was: %s", why, extra={"action": "audit.damaged"})
+        _log.error("%s", _told(self.broken), extra={"action": "audit.damaged"})
         self._wakeups.wake(AUDIT)
         return True
 
@@ -414,10 +416,16 @@ class Audit:
             _log.warning("the head of the audit is not written: %s", error, extra={"action": "audit.head"})
 
     async def _wrong_head(self, file: HeadFile) -> str:
-        head, wrong = await asyncio.to_thread(file.read)
+        has_lost_key = await asyncio.to_thread(file.lost_key)
+        head, wrong = await asyncio.to_thread(file.read_unsealed if has_lost_key else file.read)
         last, digest = await self._store.read(
             lambda tables: (tables.audit.head(), tables.audit.digest(head.number) if head is not None else "")
         )
+        if has_lost_key:
+            self._seals = Seals(file.seal_line, last.number + 1)
+            # Its number and digest are no proof, but where they do not fit it is not the key alone that is missing.
+            more = wrong or (_difference(head, last, digest) if head is not None else "")
+            return "; ".join(each for each in (lost_key(last.number + 1), more) if each)
         # Lines that were there before the first head that tells this have no seal, or that of another key.
         self._seals = Seals(file.seal_line, (head.sealed_from if head is not None else 0) or last.number + 1)
         if wrong:
@@ -431,11 +439,7 @@ class Audit:
             return f"{file.path} and all lines are missing, and there have been some" if had_one else ""
         # What follows does not take the numbers of lines that are missing.
         self._learn(head)
-        if head.number > last.number:
-            return missing_lines(last.number + 1, head.number)
-        if head.number and digest and digest != head.digest:
-            return f"line {head.number} is another one than the head names"
-        return ""
+        return _difference(head, last, digest)
 
     async def _delete_old(self) -> NoReturn:
         while True:
@@ -481,6 +485,25 @@ class Audit:
             deleted += piece
             await asyncio.sleep(PAUSE)
         return deleted
+
+
+def _difference(head: Head, last: Head, digest: str) -> str:
+    """What is wrong with lines whose `last` is that, where the line of the head's number has this digest, empty: there is none."""
+    if head.number > last.number:
+        return missing_lines(last.number + 1, head.number)
+    if head.number and digest and digest != head.digest:
+        return f"line {head.number} is another one than the head names"
+    return ""
+
+
+def _told(broken: Broken) -> str:
+    """What was found, for a person, with what to type."""
+    if broken.is_of_key:
+        return (
+            f"{broken.why}. `tinkbox audit verify` fails at line {broken.number} from now on; `tinkbox audit verify --after {broken.number}` "
+            "examines what follows"
+        )
+    return f"the audit is not as it was: {broken.why}. `tinkbox audit verify` says more"
 
 
 def _examined(why: str) -> Act:

@@ -51,19 +51,35 @@ class HeadFile:
             file.write(text + "\n")
         fresh.replace(self._path)
 
+    def lost_key(self) -> bool:
+        """Whether the key is gone by which the head was sealed; the next seal makes another one."""
+        return not self._key and not self._key_path.exists() and self._path.exists()
+
     def read(self) -> tuple[Head | None, str]:
         """What it says, None when there is no file, and what is wrong with it, empty: nothing; raises Unavailable as `write` does."""
+        head, seal, wrong = self._parsed()
+        if head is not None and not hmac.compare_digest(seal.encode(), self._seal(head).encode()):
+            return None, f"{self._path} was not written by this appliance, or with another {KEY}: its seal is wrong"
+        return head, wrong
+
+    def read_unsealed(self) -> tuple[Head | None, str]:
+        """The same without a look at the seal: another program may have written it.  It makes no key."""
+        head, _, wrong = self._parsed()
+        return head, wrong
+
+    def _parsed(self) -> tuple[Head | None, str, str]:
+        """What it says, its seal, and why it cannot be read."""
         try:
             told = json.loads(self._path.read_bytes())
-            head = Head(int(told["number"]), str(told["digest"]), int(told.get("sealed_from", 0)))
-            seal = str(told["seal"])
+            return (
+                Head(int(told["number"]), str(told["digest"]), int(told.get("sealed_from", 0))),
+                str(told["seal"]),
+                "",
+            )
         except FileNotFoundError:
-            return None, ""
+            return None, "", ""
         except (OSError, ValueError, KeyError, TypeError) as error:
-            return None, f"{self._path} cannot be read: {error}"
-        if not hmac.compare_digest(seal.encode(), self._seal(head).encode()):
-            return None, f"{self._path} was not written by this appliance: its seal is wrong"
-        return head, ""
+            return None, "", f"{self._path} cannot be read: {error}"
 
     @property
     def path(self) -> Path:

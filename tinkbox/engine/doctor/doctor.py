@@ -207,7 +207,7 @@ RULES: Sequence[Rule] = (
     Rule("OutputNotKept", "an action of which nothing can be kept", output_not_kept, of_work=True),
     Rule("DiskNearlyFull", "a disk without room for what is kept", disk_nearly_full),
     Rule("DeletedEarly", "history that was deleted for lack of room", deleted_early),
-    Rule("AuditBroken", "an audit of which another program changed lines", audit_broken),
+    Rule("AuditBroken", "an audit of which another program changed lines, or whose key is lost", audit_broken),
     Rule("AuditUnsent", "a place that does not take the lines of the audit", audit_unsent),
     Rule("SecretsUnreadable", "secrets whose key is missing or another one", secrets_unreadable),
     Rule("OperatorSocketGone", "a data folder whose operator.sock is gone and stays so", operator_socket_gone),

@@ -16,7 +16,7 @@ from tinkbox.engine.audit.at_rest import damage_of
 from tinkbox.engine.audit.head import HEAD, KEY, HeadFile
 from tinkbox.engine.people.tokens import Tokens
 from tinkbox.model.access import Right, operator
-from tinkbox.model.audit import EXAMINED, FOREIGN, NONE_BEFORE, Act, Head, Kind, Line, Seals, line_of
+from tinkbox.model.audit import EXAMINED, FOREIGN, NONE_BEFORE, Act, Head, Kind, Line, Seals, line_of, lost_key
 from tinkbox.model.errors import Unavailable
 from tinkbox.store.audit import AuditTable
 
@@ -199,6 +199,70 @@ async def test_head_that_is_missing_beside_its_key_is_told_before_a_start(box: A
     assert "all lines are missing, and there have been some" in damage(tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        (lambda forger: forger.delete("number > 1"), "; lines 2 to 3 are missing"),
+        (lambda forger: forger.put(3), "; line 3 is another one than the head names"),
+    ],
+)
+async def test_lines_that_are_gone_with_the_key_are_told_beside_it(
+    box: Appliance, tmp_path: Path, change: Callable[[Forger], object], why: str
+) -> None:
+    audit = audit_in(box, tmp_path)
+    await audit.load()
+    for _ in range(3):
+        await audit.begin(ACT)
+    await audit.save()
+    (tmp_path / KEY).unlink()
+    tamper(tmp_path, change)
+    later = audit_in(box, tmp_path)
+    assert any("audit.key was missing" in each and why in each for each in await later.load())
+    assert later.broken is not None
+    assert not later.broken.is_of_key
+
+
+async def test_lines_that_were_changed_before_the_key_was_lost_are_told_by_their_digests(
+    box: Appliance, tmp_path: Path
+) -> None:
+    audit = audit_in(box, tmp_path)
+    await audit.load()
+    for _ in range(3):
+        await audit.begin(ACT)
+    await audit.save()
+    (tmp_path / KEY).unlink()
+    later = audit_in(box, tmp_path)
+    await later.load()
+    anna_to_bert = "UPDATE audit SET line = replace(line, 'anna', 'bert') WHERE number = 2"
+    tamper(tmp_path, lambda forger: forger.sql.execute(anna_to_bert))
+    assert (await later.verify()).problem == "line 2 is not as it was written"
+
+
+async def test_key_that_is_put_back_after_a_start_without_it_is_told_and_its_lines_count_from_then_on(
+    box: Appliance, tmp_path: Path
+) -> None:
+    audit = audit_in(box, tmp_path)
+    await audit.load()
+    await audit.begin(ACT)
+    await audit.save()
+    (tmp_path / KEY).rename(tmp_path / "away")
+    await audit_in(box, tmp_path).load()
+    (tmp_path / "away").rename(tmp_path / KEY)
+    later = audit_in(box, tmp_path)
+    (told,) = await later.load()
+    assert "audit.head was not written by this appliance, or with another audit.key: its seal is wrong" in told
+    await later.begin(ACT)
+    assert [(await later.verify(after)).wrong for after in (0, 2, 3)] == [2, 3, 0]
+
+
+async def test_damaged_key_fails_the_start_with_what_follows_without_a_backup(box: Appliance, tmp_path: Path) -> None:
+    await audit_in(box, tmp_path).load()
+    (tmp_path / KEY).write_text("")
+    with pytest.raises(Unavailable, match=r"audit\.key is empty: it is the key by which .* Put it back from a backup"):
+        await audit_in(box, tmp_path).load()
+    assert (tmp_path / KEY).read_text() == ""
+
+
 async def test_lines_behind_the_head_of_an_appliance_that_was_killed_cannot_be_made_anew(
     box: Appliance, tmp_path: Path
 ) -> None:
@@ -240,11 +304,17 @@ async def test_lines_of_another_key_count_once_it_is_told_that_the_key_is_anothe
     await audit.save()
     (tmp_path / KEY).unlink()
     later = audit_in(box, tmp_path)
-    assert "its seal is wrong" in (await later.load())[0]
+    (told,) = await later.load()
+    assert told.startswith(f"{lost_key(2)}. `tinkbox audit verify` fails at line 2 from now on")
+    assert later.broken is not None
+    assert later.broken.is_of_key
     await later.begin(ACT)
     verdict = await later.verify()
-    assert (verdict.wrong, "audit.head was not written by this appliance" in verdict.problem) == (2, True)
+    assert (verdict.wrong, verdict.problem) == (2, f"line 2 tells what the appliance found: {lost_key(2)}")
     assert (await later.verify(after=2)).problem == ""
+    again = audit_in(box, tmp_path)
+    assert await again.load() == [], "it is told once"
+    assert again.broken == later.broken
     tamper(tmp_path, lambda forger: forger.put(4))
     assert (await later.verify(after=2)).problem == f"line 4 {FOREIGN}"
 

@@ -449,12 +449,24 @@ def database_damaged(case: Case) -> Iterator[Finding]:
 
 
 def audit_broken(case: Case) -> Iterator[Finding]:
-    """Lines of the audit that another program deleted or replaced."""
+    """Lines of the audit that another program deleted or replaced, or whose key is lost."""
     broken = case.vitals.audit_broken if case.vitals else None
-    if broken is not None and case.now - broken.at < _AUDIT_TOLD_FOR:
+    if broken is None or case.now - broken.at >= _AUDIT_TOLD_FOR:
+        return
+    if broken.is_of_key:
         yield Finding(
             gravity=Gravity.FAULT,
-            cause="The audit is not as it was written: another program deleted, changed or added lines, or an older database was put in its place.",
+            cause=f"{broken.why}.",
+            evidence=(f"{moment(broken.at)} line {broken.number} of the audit: {broken.why}",),
+            remedy="If you did not delete that file, find out who did, and compare the lines with what was sent elsewhere. `tinkbox audit verify` still names an "
+            f"earlier line that does not fit its digest; it fails at line {broken.number} in any case. `tinkbox audit verify --after {broken.number}` examines what came "
+            "since.",
+        )
+    else:
+        yield Finding(
+            gravity=Gravity.FAULT,
+            cause="The audit is not as it was written: another program deleted, changed or added lines, or an older database or another audit.key was put in its "
+            "place.",
             evidence=(f"{moment(broken.at)} line {broken.number} of the audit: {broken.why}",),
             remedy="`tinkbox audit verify` names the first line that is wrong. Find out who can write to the data folder, and compare with what was sent "
             f"elsewhere. `tinkbox audit verify --after {broken.number}` examines what came since. If you put an older database there yourself, nothing more is to be done.",

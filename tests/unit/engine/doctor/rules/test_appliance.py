@@ -10,7 +10,7 @@ from tests.unit.engine.boot_story import BEGIN, appliance
 from tinkbox.engine.doctor.case import Case, KnownHost
 from tinkbox.engine.doctor.doctor import diagnose, faults
 from tinkbox.engine.doctor.rules.appliance import audit_broken, audit_unsent, secrets_unreadable
-from tinkbox.model.audit import Broken
+from tinkbox.model.audit import Broken, lost_key
 from tinkbox.model.audit_places import Delivery
 from tinkbox.model.diagnosis import Diagnosis, Gravity
 from tinkbox.model.engine_trouble import EngineFault, EngineTrouble
@@ -290,6 +290,19 @@ def test_broken_audit_is_told_for_a_week() -> None:
     older = replace(told, audit_broken=Broken(number=9, at=at - timedelta(days=2), why=""))
     assert not list(audit_broken(appliance(vitals=older)))
     assert not list(audit_broken(appliance()))
+
+
+def test_audit_whose_key_was_lost_blames_no_other_program() -> None:
+    at = appliance().now
+    told = Vitals(at=BEGIN, audit_broken=Broken(number=9, at=at, why=lost_key(9)))
+    (found,) = audit_broken(appliance(vitals=told))
+    assert found.cause == (
+        "audit.key was missing, and another one was made: lines before line 9 cannot be examined by their seal any more."
+    )
+    assert "`tinkbox audit verify --after 9`" in found.remedy
+    more = Broken(number=9, at=at, why=f"{lost_key(9)}; lines 7 to 8 are missing")
+    (found,) = audit_broken(appliance(vitals=replace(told, audit_broken=more)))
+    assert "another program" in found.cause
 
 
 def test_secrets_that_cannot_be_read_are_told() -> None:

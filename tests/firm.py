@@ -53,12 +53,33 @@ class Firm:
         """A server's certificate of the leaf's key that the root signed."""
         return self._signed("box", self.leaf_key, "Firm Root", self.root_key)
 
+    def other_between(self, begins: timedelta, ends: timedelta, *purposes: x509.ObjectIdentifier) -> x509.Certificate:
+        """The one in between once more, which begins and ends so long after the others begin, for these purposes alone."""
+        return self._signed("Firm R10", self.between_key, "Firm Root", self.root_key, (begins, ends), purposes)
+
+    def leaf_for(self, *purposes: x509.ObjectIdentifier) -> x509.Certificate:
+        """The leaf once more, for these purposes alone."""
+        return self._signed("box", self.leaf_key, "Firm R10", self.between_key, None, purposes)
+
+    def sibling(self) -> x509.Certificate:
+        """Another one in between that the root signed, which signed none."""
+        return self._signed("Firm R11", ec.generate_private_key(ec.SECP256R1()), "Firm Root", self.root_key)
+
     def _signed(
-        self, name: str, key: ec.EllipticCurvePrivateKey, issuer: str, by: ec.EllipticCurvePrivateKey
+        self,
+        name: str,
+        key: ec.EllipticCurvePrivateKey,
+        issuer: str,
+        by: ec.EllipticCurvePrivateKey,
+        life: tuple[timedelta, timedelta] | None = None,
+        purposes: Sequence[x509.ObjectIdentifier] = (),
     ) -> x509.Certificate:
-        serial, ends = x509.random_serial_number(), self._begins + self._lasts
-        made = x509.CertificateBuilder(_name(issuer), _name(name), key.public_key(), serial, self._begins, ends)
-        made = made.add_extension(signed_by(by), critical=False)
+        serial, (begins, ends) = x509.random_serial_number(), life or (timedelta(), self._lasts)
+        made = x509.CertificateBuilder(
+            _name(issuer), _name(name), key.public_key(), serial, self._begins + begins, self._begins + ends
+        ).add_extension(signed_by(by), critical=False)
+        if purposes:
+            made = made.add_extension(x509.ExtendedKeyUsage(purposes), critical=False)
         if name == "box":
             made = made.add_extension(x509.SubjectAlternativeName([x509.DNSName("localhost")]), critical=False)
             if self._issuer_at:

@@ -4,7 +4,7 @@ import os
 import ssl
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from pathlib import Path
 from typing import Final
 
@@ -13,17 +13,12 @@ from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat, load_pem_private_key
 
-from tinkbox.certificates.chains import broken_link
+from tinkbox.certificates.chains import broken_link, ends_soon, followed, outdated, soon_outdated, unfit
 from tinkbox.certificates.contexts import Contexts, server_contexts, show
 from tinkbox.certificates.issuing import called, covers, encoded_key, is_authority, names_of
 from tinkbox.model.errors import Unavailable
 from tinkbox.trusted_authorities import trusted_certificates
 from tinkbox.wire.authority import fingerprint
-
-# What renews certificates (ACME's clients, cert-manager) does so with a third of their life left, or with half of a short one's:
-# with less than a quarter it did not.
-_LATE: Final = 4
-_ENDS_SOON: Final = timedelta(days=14)  # at most
 
 _DER: Final = b"\x30\x82"  # what a certificate in DER begins with (X.690): a sequence of 256 octets and more
 # So many names of a certificate are told.
@@ -45,7 +40,7 @@ class OwnCertificate:
     """A certificate with its key, and the `change` of the files that it was read from.
 
     `authority` is the fingerprint of the last certificate of its chain, by which `tinkbox login` has it compared, and `broken_link` what
-    may keep clients from believing that chain, for a person; empty: nothing is known.
+    may keep clients from believing that chain, for a person; empty: nothing is known.  `needed` are those of it that clients need.
     """
 
     contexts: Contexts
@@ -56,12 +51,13 @@ class OwnCertificate:
     path: Path
     change: Change
     broken_link: str
+    needed: Sequence[x509.Certificate]
 
     def is_for(self, host: str) -> bool:
         return covers(self.names, host)
 
     def problem(self, now: datetime) -> str:
-        """Why it is not valid now, for a person; empty: it is."""
+        """Why every client refuses it now, for a person; empty: none is known to."""
         if now < self.begins:
             return (
                 f"tls.certificate: {self.path} is not valid before {self.begins:%Y-%m-%d %H:%M} UTC, and here it is {now:%Y-%m-%d %H:%M}: "
@@ -69,12 +65,12 @@ class OwnCertificate:
             )
         if now >= self.ends:
             return f"tls.certificate: {self.path} expired on {self.ends:%Y-%m-%d}: renew it, and it is read again by itself"
-        return ""
+        return unfit(self.needed, self.path) or outdated(self.needed, self.path, now)
 
     def warnings(self, now: datetime) -> list[str]:
         """What will be wrong with it soon, and what some clients refuse, each for a person, while it is valid."""
-        found = [self.broken_link] if self.broken_link else []
-        if self.ends - now < min(_ENDS_SOON, (self.ends - self.begins) / _LATE):
+        found = [each for each in (self.broken_link, soon_outdated(self.needed, self.path, now)) if each]
+        if ends_soon(self.begins, self.ends, now):
             found.append(
                 f"tls.certificate: {self.path} expires on {self.ends:%Y-%m-%d %H:%M} UTC: renew it, and it is read again by itself"
             )
@@ -107,10 +103,11 @@ def read_own(certificate: Path, key: Path) -> OwnCertificate:
             f"tls.certificate: {certificate} with {key} cannot be used: {error}: have another one made"
         ) from None
     leaf = chain[0]
+    trusted = trusted_certificates()
     last = fingerprint(chain[-1].public_bytes(Encoding.DER))
     return OwnCertificate(
         contexts, names, last, leaf.not_valid_before_utc, leaf.not_valid_after_utc, certificate, change,
-        broken_link(chain, certificate, trusted_certificates),
+        broken_link(chain, certificate, trusted), followed(chain, trusted),
     )  # fmt: skip
 
 

@@ -4,13 +4,14 @@ import json
 import stat
 import threading
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from subprocess import PIPE, run
 
 import pytest
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+from cryptography.x509.oid import ExtendedKeyUsageOID
 
 from tests.firm import Firm, fingerprint_of, pem
 from tests.integration.cli.person import Person
@@ -316,6 +317,28 @@ def test_operators_chain_that_does_not_hold_together_is_told(firm: Firm, tmp_pat
         assert failed.status == 3
         assert "do not follow one from the other. In the file of tls.certificate" in failed.err
         assert "tinkbox login" not in failed.err
+
+
+def test_authority_in_between_that_expired_is_not_told_as_the_end_of_the_boxs_certificate(
+    firm: Firm, tmp_path: Path
+) -> None:
+    expired = firm.other_between(timedelta(-300), timedelta(hours=1))
+    with tls_box(tmp_path / "box", own=firm.files([firm.leaf, expired, firm.root])) as box:
+        url = box.url.replace("127.0.0.1", "localhost")
+        failed = run_here("login", url, "--fingerprint", fingerprint_of(firm.root), stdin=LINE)
+    assert failed.status == 3
+    assert "(certificate has expired): the authority Firm R10 behind the box's certificate ended on " in failed.err
+    assert "put the current certificate of that authority into the file of tls.certificate" in failed.err
+
+
+def test_certificate_for_clients_alone_is_told_with_its_purpose(firm: Firm, tmp_path: Path) -> None:
+    leaf = firm.leaf_for(ExtendedKeyUsageOID.CLIENT_AUTH)
+    with tls_box(tmp_path / "box", own=firm.files([leaf, firm.between, firm.root])) as box:
+        url = box.url.replace("127.0.0.1", "localhost")
+        failed = run_here("login", url, "--fingerprint", fingerprint_of(firm.root), stdin=LINE)
+    assert failed.status == 3
+    assert "is for another purpose, as for clients alone (its extended key usage lacks serverAuth)" in failed.err
+    assert "has to stand first" not in failed.err
 
 
 def test_line_of_the_help_works(box: TlsBox) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from cryptography import x509
+from cryptography.x509.oid import ExtendedKeyUsageOID
 
 from tests.firm import Firm, pem
 from tinkbox.certificates import Certificates
@@ -155,3 +156,62 @@ def test_certificates_of_which_one_did_not_sign_the_one_before_are_told(
     trusts()
     (found,) = warnings(firm, *(getattr(firm, each) for each in chain))
     assert re.search(told, found), found
+
+
+@pytest.mark.parametrize(
+    ("begins", "ends", "told"),
+    [
+        (timedelta(-300), timedelta(hours=1), "expired on 2026-11-29, so clients refuse the box: get the current certificate of CN=Firm R10"),
+        (timedelta(days=2), timedelta(days=300), "is not valid before 2026-12-01 12:00 UTC, and here it is 2026-11-30 12:00, so .*`date -u`"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("is_in_order", [True, False])
+def test_authority_in_between_that_is_not_valid_now_is_an_error(
+    firm: Firm, trusts: Callable[..., None], begins: timedelta, ends: timedelta, told: str, is_in_order: bool
+) -> None:
+    trusts(firm.root)
+    behind = [firm.other_between(begins, ends), firm.root][:: 1 if is_in_order else -1]
+    found = read_own(*firm.files([firm.leaf, *behind])).problem(NOW)
+    assert re.search(f"chain.pem the certificate of CN=Firm R10, which signed CN=box, {told}", found), found
+
+
+def test_authority_in_between_that_expired_is_no_error_where_clients_need_another(
+    firm: Firm, trusts: Callable[..., None]
+) -> None:
+    expired = firm.other_between(timedelta(-300), timedelta(hours=1))
+    trusts(firm.between)
+    assert read_own(*firm.files([firm.leaf, expired])).problem(NOW) == ""
+    trusts()
+    assert read_own(*firm.files([firm.leaf, expired, firm.between])).problem(NOW) == ""
+    assert read_own(*firm.files([firm.of_root(), firm.root, expired])).problem(NOW) == ""
+
+
+def test_authority_in_between_that_ends_before_the_servers_certificate_is_told_in_time(
+    firm: Firm, trusts: Callable[..., None]
+) -> None:
+    trusts(firm.root)
+    soon = firm.other_between(timedelta(-300), timedelta(days=8))
+    (told,) = warnings(firm, firm.leaf, soon)
+    assert "CN=Firm R10, which signed CN=box, expires on 2026-12-07 12:00 UTC, and clients refuse" in told
+    assert warnings(firm, firm.leaf, firm.other_between(timedelta(-300), timedelta(days=40))) == []
+
+
+@pytest.mark.parametrize(
+    ("purposes", "told"),
+    [
+        ([ExtendedKeyUsageOID.CLIENT_AUTH], "its extended key usage is clientAuth, and lacks serverAuth"),
+        ([ExtendedKeyUsageOID.CLIENT_AUTH, x509.ObjectIdentifier("1.2.3")], "clientAuth, 1.2.3, and lacks serverAuth"),
+        ([ExtendedKeyUsageOID.CLIENT_AUTH, ExtendedKeyUsageOID.SERVER_AUTH], ""),
+    ],
+)
+def test_certificate_that_is_not_for_servers_is_an_error(
+    firm: Firm, trusts: Callable[..., None], purposes: list[x509.ObjectIdentifier], told: str
+) -> None:
+    trusts(firm.root)
+    between = firm.other_between(timedelta(), timedelta(days=300), *purposes)
+    for chain, which in (
+        ([firm.leaf_for(*purposes), firm.between], "begins with CN=box, which is not for servers"),
+        ([firm.leaf, between], "the certificate of CN=Firm R10, which signed CN=box, is not for servers"),
+    ):
+        found = read_own(*firm.files(chain)).problem(NOW)
+        assert (told in found, which in found, bool(found)) == (True, bool(told), bool(told))

@@ -2,11 +2,13 @@
 
 import ssl
 from contextlib import suppress
+from datetime import UTC, datetime
 from socket import create_connection
 from typing import Any, Final
 from urllib.parse import urlsplit
 
 from tinkbox.model.errors import Unavailable
+from tinkbox.model.text import one_line
 from tinkbox.trusted_authorities import trusted_authorities, trusted_certificates
 from tinkbox.wire.authority import fingerprint
 from tinkbox.wire.authority import is_boxs_own as is_name_of_own
@@ -17,6 +19,8 @@ NO_TLS: Final = "WRONG_VERSION_NUMBER"  # of OpenSSL: what answers begins with n
 # X509_V_ERR_… of OpenSSL.
 _OUTDATED: Final = (9, 10)
 _OTHER_NAME: Final = (62, 64)
+_OTHER_PURPOSE: Final = 26
+_MOST_OF_NAME: Final = 200  # characters
 
 
 def trust_in(authority: str) -> ssl.SSLContext:
@@ -51,6 +55,11 @@ def shown_authority(url: str, seconds: float) -> str:
 
     It is sent no word.  Raises OSError, ssl.SSLError among them, where no handshake comes to an end.
     """
+    return _shown_chain(url, seconds)[-1]
+
+
+def _shown_chain(url: str, seconds: float) -> list[str]:
+    """All that a box shows, in PEM, its own first; raises the same."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE
@@ -59,7 +68,7 @@ def shown_authority(url: str, seconds: float) -> str:
         shown = context.wrap_socket(plain, server_hostname=host)
         chain = _chain(shown)
         _end(shown)
-    return ssl.DER_cert_to_PEM_cert(chain[-1])
+    return list(map(ssl.DER_cert_to_PEM_cert, chain))
 
 
 def is_surely_unknown(authority: str) -> bool:
@@ -120,9 +129,20 @@ def distrusted(where: str, url: str, authority: str, error: ssl.SSLCertVerificat
             "names in tls.names of its tinkbox.yaml"
         )
     if error.verify_code in _OUTDATED:
+        if between := _outdated_authority(url, seconds, datetime.now(UTC).timestamp()):
+            return (
+                f"{what}: {between}, by this host's clock. If `date` is right here, have who runs the box put the current certificate of that "
+                "authority into the file of tls.certificate"
+            )
         return (
             f"{what}: compare `date` here and on the box. A box renews its own certificate; one of tls.certificate is "
             "yours to renew"
+        )
+    if error.verify_code == _OTHER_PURPOSE:
+        return (
+            f"{what}: the certificate in tls.certificate of its tinkbox.yaml, or an authority behind it, is for another purpose, as for clients alone "
+            "(its extended key usage lacks serverAuth). Have who runs the box get one that is made for a server; `tinkbox serve --check` there says "
+            "which it is"
         )
     if authority and (shown := _other_authority(url, authority, seconds)):
         return changed_authority(where, url, authority, shown)
@@ -195,6 +215,21 @@ def _other_authority(url: str, authority: str, seconds: float) -> str:
         return "" if fingerprint_of(shown) == fingerprint_of(authority) else shown
     except (OSError, ValueError):
         return ""
+
+
+def _outdated_authority(url: str, seconds: float, now: float) -> str:
+    """Which authority behind a box's own certificate is not valid at `now` (seconds since 1970), and since when; empty: none, or it cannot be seen."""
+    try:
+        chain = _shown_chain(url, seconds)
+    except (OSError, ValueError):
+        return ""
+    for told in filter(None, map(_names, chain[1:])):
+        name = ", ".join(value for part in told["subject"] for _, value in part)
+        if now >= ssl.cert_time_to_seconds(told["notAfter"]):
+            return f"the authority {one_line(name, _MOST_OF_NAME)} behind the box's certificate ended on {told['notAfter']}"
+        if now < ssl.cert_time_to_seconds(told["notBefore"]):
+            return f"the authority {one_line(name, _MOST_OF_NAME)} behind the box's certificate begins on {told['notBefore']}"
+    return ""
 
 
 def _place(url: str) -> tuple[str, int]:

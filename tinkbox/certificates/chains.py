@@ -113,7 +113,7 @@ def broken_link(chain: Sequence[x509.Certificate], path: Path, trusted: Sequence
     """
     for at, each in enumerate(chain[:-1]):
         if not is_signed_by(each, chain[at + 1]):
-            return _unlinked(chain, at, path)
+            return _unlinked(chain, at, path, trusted)
     server = chain[0]
     if len(chain) > 1 or is_signed_by(server, server) or _is_of_one(server, trusted):
         return ""
@@ -136,7 +136,7 @@ def _is_of_one(server: x509.Certificate, authorities: Sequence[bytes]) -> bool:
     return False
 
 
-def _unlinked(chain: Sequence[x509.Certificate], at: int, path: Path) -> str:
+def _unlinked(chain: Sequence[x509.Certificate], at: int, path: Path, trusted: Sequence[bytes]) -> str:
     """What to say of a certificate that the one behind it did not sign."""
     each, behind = chain[at], chain[at + 1]
     what = f"tls.certificate: in {path} certificate {at + 2}, {called(behind)}, did not sign the one before it, {called(each)}"
@@ -146,6 +146,13 @@ def _unlinked(chain: Sequence[x509.Certificate], at: int, path: Path) -> str:
     if is_signed_by(each, each):
         return f"{what}, which is a root: take out what stands behind it"
     issuer = shown_name(each.issuer)
+    if _is_of_one(each, trusted):
+        return f"{what}, nor has to: this host trusts {issuer}, which did. Take out certificate {at + 2}"
+    if at > 0:
+        return (
+            f"{what}: take out certificate {at + 2}, unless {issuer} is an authority in between (an intermediate) as well. Then clients "
+            f"that trust only the root refuse the box: put the certificate of {issuer}{_found_at(each)} between the two"
+        )
     return (
         f"{what}, so clients that trust only a root refuse the box: put the certificate of {issuer}{_found_at(each)} between the two, or "
         "take out what signed none of the others"

@@ -158,6 +158,24 @@ def test_certificates_of_which_one_did_not_sign_the_one_before_are_told(
     assert re.search(told, found), found
 
 
+def test_certificate_too_many_at_the_end_is_told_to_be_taken_out(firm: Firm, trusts: Callable[..., None]) -> None:
+    trusts()
+    extra = firm.sibling()
+    (told,) = warnings(firm, firm.leaf, firm.between, extra)
+    assert (
+        "certificate 3, CN=Firm R11, did not sign the one before it, CN=Firm R10: take out certificate 3, unless"
+        in told
+    )
+    (told,) = warnings(firm, firm.leaf, firm.between, firm.between)
+    assert ", CN=Firm R10: take out certificate 3, unless CN=Firm Root is an authority in between" in told
+    trusts(firm.root)
+    for chain in ([firm.leaf, firm.between, extra], [firm.of_root(), extra]):
+        (told,) = warnings(firm, *chain)
+        assert told.endswith(
+            f"nor has to: this host trusts CN=Firm Root, which did. Take out certificate {len(chain)}"
+        ), told
+
+
 @pytest.mark.parametrize(
     ("begins", "ends", "told"),
     [

@@ -15,11 +15,13 @@ import aiohttp
 from tinkbox import __version__
 from tinkbox.model.documents.json_text import read_json
 from tinkbox.model.errors import Invalid, TooLarge, Unavailable
-from tinkbox.model.text import quoted
+from tinkbox.model.text import one_line, quoted
 from tinkbox.wire.oidc import IssuerDocument, discovery_url, error_of, parse_discovery
 
 SECONDS: Final = 10.0
 MAX_DOCUMENT: Final = 256 * 1024
+# X509_V_ERR_… of OpenSSL: no authority that is believed signed it.
+_OTHER_AUTHORITY: Final = frozenset({2, 18, 19, 20, 21})
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,11 +35,15 @@ class Reply:
 class IssuerClient:
     """An async context manager.  Whatever is asked raises Unavailable, Invalid or TooLarge, and names the issuer.
 
-    `tls` says whose certificates are believed; without it they are OpenSSL's default ones.
+    `tls` says whose certificates are believed; without it they are OpenSSL's default ones.  `by` is who asks, for people: the box and
+    the computer at which somebody logs in both do, over networks of their own.
     """
 
-    def __init__(self, issuer: str, tls: ssl.SSLContext | None = None, seconds: float = SECONDS) -> None:
+    def __init__(
+        self, issuer: str, tls: ssl.SSLContext | None = None, seconds: float = SECONDS, by: str = "this computer"
+    ) -> None:
         self.issuer = issuer
+        self._by = by
         self._tls = tls
         self._seconds = seconds
 
@@ -90,11 +96,11 @@ class IssuerClient:
                     raise Invalid(f"{url} redirects to {target}, and is not followed: is operator.oidc.issuer right?")
                 return Reply(answer.status, _object(await _read(answer, url), answer.status, url))
         except TimeoutError:
-            raise Unavailable(f"{url} gave no answer within {self._seconds:g} seconds: is the issuer up?") from None
-        except (aiohttp.ClientError, OSError, ValueError) as error:
             raise Unavailable(
-                f"{urlsplit(url).netloc} cannot be reached: {_reason(error)}: check the network, the proxy and the issuer's certificate"
+                f"{url} gave no answer within {self._seconds:g} seconds to {self._by}: is the issuer up, and is there a way to it from there?"
             ) from None
+        except (aiohttp.ClientError, OSError, ValueError) as error:
+            raise Unavailable(f"{self._by} cannot reach {urlsplit(url).netloc}: {_told(error, self._by)}") from None
 
 
 async def _read(answer: aiohttp.ClientResponse, url: str) -> bytes:
@@ -137,11 +143,21 @@ def trusting(ca_pem: str) -> ssl.SSLContext:
     raise Invalid("the issuer's authority is no certificate (PEM)")
 
 
-def _reason(error: Exception) -> str:
+def _told(error: Exception, by: str) -> str:
+    """Why an issuer was not reached, with the way out."""
     # What these say of themselves has a Python object in it.
     if isinstance(error, aiohttp.ClientConnectorCertificateError):
         error = error.certificate_error
     elif isinstance(error, aiohttp.ClientConnectorError):
         error = error.os_error
+    if isinstance(error, ssl.SSLCertVerificationError):
+        why = one_line(error.verify_message, 200)
+        if error.verify_code in _OTHER_AUTHORITY:
+            return (
+                f"its certificate is not trusted ({why}): set operator.oidc.ca in the box's tinkbox.yaml to the file (PEM) of the authority that "
+                "signed it"
+            )
+        return f"its certificate is refused ({why}): check that certificate, and the clock of {by} (`date`)"
     said = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-    return " ".join(said.split())[:200] or type(error).__name__
+    why = " ".join(said.split())[:200] or type(error).__name__
+    return f"{why}: check the network and the proxy of {by}"

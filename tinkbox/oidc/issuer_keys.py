@@ -69,7 +69,7 @@ async def fetched_keys(issuer: str, ca_pem: str, seconds: float) -> Sequence[Key
     """The keys of an issuer, each of whose documents is waited for so long; raises Unavailable, which names it, where it does not tell them."""
     try:
         tls = await asyncio.to_thread(partial(trusting, ca_pem) if ca_pem else trusted_authorities)
-        async with IssuerClient(issuer, tls, seconds) as client:
+        async with IssuerClient(issuer, tls, seconds, by="the box") as client:
             where = (await client.discovery()).jwks_uri
             if not where:
                 raise Invalid("the issuer's discovery document has no jwks_uri")

@@ -326,7 +326,7 @@ def test_an_issuer_and_a_syslog_server_that_are_away_are_warnings(tmp_path: Path
     assert checked.status == 0, checked.out
     assert (
         "warning: operator.oidc: no person can log in with their company's account: the issuer "
-        f"http://127.0.0.1:{issuers} does not tell its keys: 127.0.0.1:{issuers} cannot be reached: "
+        f"http://127.0.0.1:{issuers} does not tell its keys: the box cannot reach 127.0.0.1:{issuers}: "
     ) in checked.out
     assert (
         f"warning: audit.syslog: tcp://127.0.0.1:{syslogs} takes no lines of the audit (Connection refused)"

@@ -1,5 +1,6 @@
 """An issuer over HTTPS is believed when an authority that the box was told, or that its host trusts, signed its certificate."""
 
+import socket
 import ssl
 import time
 from collections.abc import AsyncIterator
@@ -44,9 +45,24 @@ async def test_an_issuer_with_a_certificate_of_another_authority_is_not(secure: 
     (tmp_path / "other").mkdir()
     for ca in ("", authority_in(certificate_for(tmp_path / "other", "127.0.0.1"))):
         keys = IssuerKeys(secure.url, ca, time.monotonic)
-        with pytest.raises(Unavailable, match="certificate"):
+        told = (
+            r"does not tell its keys: the box cannot reach 127\.0\.0\.1:\d+: its certificate is not trusted \(self-signed certificate\): "
+            r"set operator\.oidc\.ca in the box's tinkbox\.yaml to the file \(PEM\) of the authority"
+        )
+        with pytest.raises(Unavailable, match=told):
             await keys.fitting(head_of(secure.id_token()))
     assert secure.asked == []
+
+
+async def test_person_is_told_that_it_is_their_computer_which_does_not_reach_the_issuer() -> None:
+    with socket.socket() as taken:  # bound, and nothing listens
+        taken.bind(("127.0.0.1", 0))
+        place = f"127.0.0.1:{taken.getsockname()[1]}"
+        async with IssuerClient(f"http://{place}") as client:
+            with pytest.raises(
+                Unavailable, match=f"^this computer cannot reach {place}: .*: check the network and the proxy of this"
+            ):
+                await client.discovery()
 
 
 def test_of_the_authoritys_file_nothing_but_certificates_is_told_to_everybody(certificate: Path) -> None:

@@ -331,6 +331,7 @@ class Appliance:
             self.rounds.run,
             self.rounds.listen,
             self.tokens.run,
+            *([self._logins.run] if self._logins is not None else []),
         ]
         rate_limit = RateLimit(self.engine.booting.knows, time.monotonic)
         transfers = TransferRoom(self._room(TFTP_TRANSFERS), time.monotonic)

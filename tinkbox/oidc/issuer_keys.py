@@ -45,6 +45,12 @@ class IssuerKeys:
             await self._fetch()
         return fitting(head, self._keys)
 
+    async def fetch(self) -> None:
+        """Have them before a token needs them; raises Unavailable, which the log has then."""
+        async with self._turn:
+            if self._fetched_at is None:
+                await self._fetch()
+
     def _known(self, head: Head) -> Sequence[Key] | None:
         """None: they have to be fetched."""
         now = self._monotonic()

@@ -1,5 +1,6 @@
 """Log-in: an id token of the company's issuer becomes a token of tinkbox, once."""
 
+import asyncio
 import logging
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -9,7 +10,7 @@ from datetime import datetime, timedelta
 from typing import Any, Final, Protocol
 
 from tinkbox.model.access import OPERATOR, Caller, Means, Right
-from tinkbox.model.errors import Denied, Forbidden, Refusal, TooMany
+from tinkbox.model.errors import Denied, Forbidden, Refusal, TooMany, Unavailable
 from tinkbox.model.labels import Selector
 from tinkbox.model.text import quoted
 from tinkbox.model.tokens import describe
@@ -85,6 +86,20 @@ class Logins:
         self._monotonic = monotonic
         self._began = monotonic()
         self._used: dict[bytes, datetime] = {}  # until when each could be shown again
+
+    async def run(self) -> None:
+        """Look whether the issuer can be reached, once: the log tells that at the start, and not only when somebody logs in."""
+        await self.look_ahead()
+        await asyncio.Event().wait()  # parts of the appliance never end
+
+    async def look_ahead(self) -> None:
+        """Fetch the issuer's keys before an id token needs them; that it fails is logged, and is no error."""
+        try:
+            await self._keys.fetch()
+        except Unavailable:
+            pass  # the keys log it
+        except Exception:
+            _log.exception("cannot see whether the issuer %s can be reached", self.terms.issuer)
 
     async def log_in(self, id_token: str, recorded: Recorded = lambda *_: nullcontext()) -> Login:
         """The token is made within `recorded`, which is given the person's name, and what the token lets them do.

@@ -47,6 +47,7 @@ async def test_who_confirms_a_code_speaks_to_the_box_from_then_on(tmp_path: Path
         fingerprint = fingerprint_of((box.data / "tls" / "authority.pem").read_text())
         status, out, err = await typed(tmp_path, "login", url, "--oidc", "--fingerprint", fingerprint)
         assert (status, out.startswith(f"Logged in to {url}")) == (0, True), err
+        assert served.asked.index("/keys") < served.asked.index("/device")  # the box looked when it started
         assert "Type this code there: WDJB-MJHT" in err
         assert "You are anna there, with the rights look, until" in err
         assert "tbx_" not in out + err

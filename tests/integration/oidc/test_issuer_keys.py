@@ -81,6 +81,24 @@ async def test_keys_that_are_not_fresh_any_more_are_not_believed_while_the_issue
     assert (await box.ask(box.issuer.id_token()))[0] == 503
 
 
+async def test_an_issuer_that_is_away_at_the_start_is_logged_once_and_asked_again_by_a_log_in(
+    box: Box, caplog: pytest.LogCaptureFixture
+) -> None:
+    box.issuer.instead[DISCOVERY] = failing
+    await box.logins.look_ahead()
+    (told,) = [each.getMessage() for each in caplog.records if each.levelname == "WARNING"]
+    assert told.startswith(f"the issuer {box.issuer.url} does not tell its keys: ")
+    box.issuer.instead.clear()
+    box.clock.forward(TRIED_AGAIN)
+    assert (await box.ask(box.issuer.id_token()))[0] == 200
+
+
+async def test_keys_that_were_fetched_at_the_start_are_not_fetched_again_by_a_log_in(box: Box) -> None:
+    await box.logins.look_ahead()
+    assert (await box.ask(box.issuer.id_token()))[0] == 200
+    assert box.issuer.asked == [DISCOVERY, "/keys"]
+
+
 async def elsewhere(_: web.Request) -> web.Response:
     raise web.HTTPFound("http://169.254.169.254/latest/meta-data/")
 

@@ -473,6 +473,7 @@ WANTS_HTTPS: Final = "has to be in insecure-registries"
 CRLF: Final = "a script with Windows' line ends (CRLF)"
 NOT_EXECUTABLE: Final = "a file without the permission to execute it"
 WEB_PAGE: Final = "a web page came in the place of the registry's answer"
+NOT_ASKED: Final = "cannot be asked for"  # in what the appliance answers a pull that its mirror keeps from it
 UNTRUSTED: Final = "does not trust the registry's certificate"
 OF_THE_APPLIANCE: Final = "which is the appliance's own registry"
 OUTDATED: Final = "takes the registry's certificate for expired, or for not valid yet"
@@ -501,6 +502,17 @@ _BY_MESSAGE: Final = (
         Reason.IMAGE_PULL_FAILED,
         WEB_PAGE,
         "take the registry's host out of what the machine's engine asks its proxy for (`no-proxy` in its /etc/docker/daemon.json), and start that engine again",
+    ),
+    *(
+        (
+            each,
+            NOT_ASKED,
+            (
+                "`tinkbox doctor` says why the appliance does not reach the registry that the message names, and what to do about it; then "
+                "`tinkbox workflow retry WORKFLOW`"
+            ),
+        )
+        for each in (Reason.IMAGE_PULL_FAILED, Reason.REGISTRY_UNREACHABLE)
     ),
     (
         Reason.IMAGE_PULL_FAILED,

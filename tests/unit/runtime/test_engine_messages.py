@@ -149,3 +149,13 @@ def test_what_is_wrong_with_a_registrys_certificate_has_its_own_way_out(words: s
         Reason.IMAGE_PULL_FAILED, 500, f'Get "https://10.0.0.1/v2/": tls: failed to verify certificate: x509: {words}'
     )
     assert way in hint(error.reason, str(error))
+
+
+def test_pull_that_a_mirror_of_the_appliance_keeps_from_it_is_not_tried_on_another_machine() -> None:
+    words = "unknown: mirror.lab.example:5000 cannot be asked for manifest tools/wipe, v1: certificate verify failed: self-signed certificate"
+    failed = meaning(Reason.IMAGE_PULL_FAILED, 500, words)
+    assert failed.reason is Reason.IMAGE_PULL_FAILED
+    advice = hint(failed.reason, str(failed))
+    assert advice.startswith(
+        "`tinkbox doctor` says why the appliance does not reach the registry that the message names"
+    )

@@ -26,6 +26,7 @@ from tinkbox import __version__
 from tinkbox.model.documents.json_text import read_json
 from tinkbox.model.errors import Invalid, NotFound, Unavailable
 from tinkbox.model.images.mirrors import Mirror, MirrorFault
+from tinkbox.model.reasons import NOT_ASKED
 from tinkbox.model.text import one_line
 from tinkbox.registry.manifests.manifests import INDEXES, MANIFESTS, MAX_MANIFEST, parse_object
 from tinkbox.registry.mirrors.via import Via, via_header
@@ -199,7 +200,7 @@ class UpstreamClient:
             waited = f"took more than {seconds:g}" if limit.expired() else f"said nothing for {self._silence:g}"
             raise UpstreamFailed(f"{self.host} {waited} seconds: {what}", MirrorFault.SILENT) from None
         except (aiohttp.ClientError, OSError, ValueError) as error:
-            told = f"{self.host} cannot be asked for {what}: {_reason(error)}"
+            told = f"{self.host} {NOT_ASKED} {what}: {_reason(error)}"
             raise UpstreamFailed(told, _fault(error)) from None
 
     @asynccontextmanager

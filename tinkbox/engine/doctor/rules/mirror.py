@@ -50,8 +50,8 @@ _FAULTS: Final[Mapping[MirrorFault, tuple[str, str]]] = {
     MirrorFault.CERTIFICATE: (
         "shows a certificate that is not accepted",
         (
-            "`{look}` shows why. An authority of your own goes to /usr/local/share/ca-certificates: `update-ca-certificates`, then `systemctl "
-            "restart tinkbox`. A clock that is wrong makes certificates invalid too."
+            "`{look}` shows why. An authority of your own goes as PEM into a file of /usr/local/share/ca-certificates whose name ends in .crt; then "
+            "`update-ca-certificates` and `systemctl restart tinkbox`. A clock that is wrong makes certificates invalid too."
         ),
     ),
     MirrorFault.SILENT: (

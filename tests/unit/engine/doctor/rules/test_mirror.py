@@ -58,7 +58,11 @@ def test_a_mirror_that_is_away_is_suspect_and_a_fault_once_a_pull_failed() -> No
         ),
         (MirrorFault.NO_TLS, "does not speak TLS there", "write `http://` in its URL under `registry.mirrors`"),
         (MirrorFault.OTHER_TLS, "does not agree on TLS", "`curl -v https://mirror.lab.example:5000/v2/`"),
-        (MirrorFault.CERTIFICATE, "a certificate that is not accepted", "`update-ca-certificates`"),
+        (
+            MirrorFault.CERTIFICATE,
+            "a certificate that is not accepted",
+            "a file of /usr/local/share/ca-certificates whose name ends in .crt; then `update-ca-certificates`",
+        ),
         (MirrorFault.SILENT, "does not answer", "`curl -v https://mirror.lab.example:5000/v2/`"),
         (MirrorFault.LOGIN, "does not take tinkbox's login", "`password_file`"),
         (MirrorFault.LIMIT, "asked too often", "`username` and `password_file`"),

@@ -233,7 +233,10 @@ def _tell_revoked(ended: Document) -> None:
         for each in left:
             ends = f"  # ends its action of workflow {work['workflow_id'][:8]}" if (work := each.get("at_work")) else ""
             print(clean(f"  tinkbox hardware credential {shlex.quote(each['key'])} --rotate{ends}"), file=sys.stderr)
-        print(clean(f"All at once: `tinkbox token revoke {shlex.quote(name)} --rotate`"), file=sys.stderr, flush=True)
+        if not ended.get("not_rotated"):  # who may operate alone, and types these lines, may not revoke
+            print(
+                clean(f"All at once: `tinkbox token revoke {shlex.quote(name)} --rotate`"), file=sys.stderr, flush=True
+            )
 
 
 def _tell_at_work(given: Document) -> None:

@@ -38,6 +38,7 @@ NEEDED = {
     ("DELETE", "/v1/hardware/{key}"): OPERATE,
     ("GET", "/v1/hardware/{key}/credential"): OPERATE,
     ("POST", "/v1/hardware/{key}/credential"): OPERATE,
+    ("GET", "/v1/hardware/{key}/at-work"): OPERATE,
     ("PUT", "/v1/hardware/{key}/tpm"): OPERATE,
     ("DELETE", "/v1/hardware/{key}/tpm"): OPERATE,
     ("DELETE", "/v1/hardware/{key}/https"): OPERATE,
@@ -125,6 +126,7 @@ NEEDED = {
     ("GET", "/v1/services/logs"): LOOK,
     ("GET", "/v1/tokens"): ADMIN,
     ("POST", "/v1/tokens"): ADMIN,
+    ("GET", "/v1/tokens/{key}/machines"): ADMIN,
     ("DELETE", "/v1/tokens/{key}"): ADMIN,
     ("POST", "/v1/tokens/{key}/rotate"): ADMIN,
 }
@@ -138,6 +140,7 @@ SCOPED = {
     ("GET", "/v1/hardware/{key}/workflows"),
     ("GET", "/v1/hardware/{key}/credential"),
     ("POST", "/v1/hardware/{key}/credential"),
+    ("GET", "/v1/hardware/{key}/at-work"),
     ("PUT", "/v1/hardware/{key}/tpm"),
     ("DELETE", "/v1/hardware/{key}/tpm"),
     ("DELETE", "/v1/hardware/{key}/https"),

@@ -136,6 +136,7 @@ async def test_what_has_a_key_answers_as_it_is_described(client: Client) -> None
         "workflows": (keys["workflow"], held),
         "rollouts": (keys["rollout"],),
         "seen": (mac(3),),
+        "tokens": ("bert",),
         "templates": ("one", "install"),
         "names": ("machine", "template"),
         "system-images": (f"{system['id']}:{system['tags'][0]}",),

@@ -143,12 +143,17 @@ async def test_revoking_tells_which_machines_are_at_work_and_when_their_action_e
         "held": False,
         "ends_at": (door.box.clock() + timedelta(seconds=60 + STOP_GRACE + REPORTING)).isoformat(),
     }
+    for each, work in ((worker, at_work), (other, None)):
+        assert await door.done("GET", f"/v1/hardware/{each}/at-work") == {"at_work": work}
+    before = await door.done("GET", "/v1/tokens/bert/machines")
+    assert before == (await door.done("DELETE", "/v1/tokens/bert"))["credentials"]
     for query, rotated in (("", False), ("?rotate=yes", True)):
         told = (await door.done("DELETE", f"/v1/tokens/bert{query}"))["credentials"]
         assert [(each["id"], each["rotated"], each["at_work"]) for each in told] == [
             (worker, rotated, at_work),
             (other, rotated, None),
         ]
+    assert await door.done("GET", "/v1/tokens/bert/machines") == []
 
 
 async def test_the_operators_token_is_replaced_at_once(door: Door) -> None:

@@ -18,7 +18,16 @@ from tinkbox.api.routes.appliance import authority, doctor, metrics, openapi, st
 from tinkbox.api.routes.appliance.authority import Own as OwnCertificate
 from tinkbox.api.routes.documents import apply, kept_documents, labels, names
 from tinkbox.api.routes.images import images, osie
-from tinkbox.api.routes.machines import discovered, hardware, hardware_changes, leases, lost_histories, metadata, seen
+from tinkbox.api.routes.machines import (
+    at_work,
+    discovered,
+    hardware,
+    hardware_changes,
+    leases,
+    lost_histories,
+    metadata,
+    seen,
+)
 from tinkbox.api.routes.people import audit, login, tokens
 from tinkbox.api.routes.workflows import (
     breakpoints,
@@ -169,6 +178,7 @@ class OperatorDoor:
                 scopes,
                 self.tls,
             ),
+            *at_work.routes(self.machines, self.deadlines, scopes),
             *leases.routes(self.leases, self.machines.known.holder),
             *seen.routes(self.seen, scopes),
             *discovered.routes(self.discovery),

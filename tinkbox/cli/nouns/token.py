@@ -3,7 +3,7 @@
 import argparse
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Final
 
 from tinkbox.cli.flags import (
@@ -25,6 +25,7 @@ from tinkbox.cli.output.lists import List
 from tinkbox.cli.output.printable import age, clean
 from tinkbox.cli.output.tables import Fit
 from tinkbox.cli.terminal.watched_list import show_found
+from tinkbox.cli.wording.refused_workers import named, of_work, tell_after, tell_before
 from tinkbox.model.access import OPERATOR, Right
 from tinkbox.model.tokens import DEFAULT_DAYS, NEVER
 
@@ -191,36 +192,54 @@ def show_list(chosen: argparse.Namespace) -> int:
 
 
 def revoke(chosen: argparse.Namespace) -> int:
-    from tinkbox.cli.terminal.questions import confirm
+    from tinkbox.cli.terminal.questions import confirm, will_ask
     from tinkbox.model.tokens import refuse_text
 
     for each in chosen.keys:
         refuse_text(each)
+    given = _told_before(chosen) if chosen.rotate and will_ask(chosen) else []
     confirm(chosen, f"Revoke {', '.join(chosen.keys)}")
 
-    partly: list[Document] = []
+    partly, known = list[Document](), {of_work(each) for each in given}
 
     async def end(operator: "Operator", key: str) -> Document:
         return await operator.tokens.revoke(key, rotate=chosen.rotate)
 
     def tell(ended: Document) -> None:
-        _tell_revoked(ended)
+        _tell_revoked(ended, known)
         if ended.get("not_rotated"):
             partly.append(ended)
 
     return change_each(chosen, end, tell) or int(bool(partly))
 
 
-def _tell_revoked(ended: Document) -> None:
+def _told_before(chosen: argparse.Namespace) -> list[Document]:
+    """Say what is voided and what becomes of the actions there; returns the machines that are at work."""
+    from tinkbox.cli.connection import ask
+
+    async def read(operator: "Operator") -> list[Document]:
+        return [found for each in chosen.keys for found in await operator.tokens.machines(each)]
+
+    given = ask(chosen, read)
+    if given:
+        print(clean(f"Credentials to be voided:  {', '.join(map(named, given))}"), file=sys.stderr, flush=True)
+    for each in given:
+        tell_before(named(each), each["at_work"])
+    return [each for each in given if each["at_work"]]
+
+
+def _tell_revoked(ended: Document, known: Collection[str]) -> None:
+    """`known` are the workflows of which was told before what becomes of their actions."""
     name, given = ended["name"], ended.get("credentials", ())  # earlier releases tell none
     if ended["revoked"]:
         print(clean(f"Revoked token:  {name}"), flush=True)
     if name == OPERATOR:
         print("The new one is in operator.token, in the data folder of the appliance.", flush=True)
     if rotated := [each for each in given if each["rotated"]]:
-        print(clean(f"Rotated credentials:  {', '.join(each['name'] or each['id'] for each in rotated)}"), flush=True)
+        print(clean(f"Rotated credentials:  {', '.join(map(named, rotated))}"), flush=True)
         for each in rotated:
-            _tell_at_work(each)
+            if work := each.get("at_work"):  # earlier releases tell none
+                tell_after(named(each), each["key"], work, is_known=of_work(each) in known)
     if ended.get("not_rotated"):
         print(clean(f"{ended['not_rotated']}: have somebody with that right type the lines below."), file=sys.stderr)
     if left := [each for each in given if not each["rotated"]]:
@@ -237,24 +256,3 @@ def _tell_revoked(ended: Document) -> None:
             print(
                 clean(f"All at once: `tinkbox token revoke {shlex.quote(name)} --rotate`"), file=sys.stderr, flush=True
             )
-
-
-def _tell_at_work(given: Document) -> None:
-    """Say what becomes of the action that runs on a machine of which the credential was voided."""
-    work = given.get("at_work")  # earlier releases tell none
-    if not work:
-        return
-    from tinkbox.cli.output.printable import moment
-
-    key, workflow = shlex.quote(given["key"]), work["workflow_id"][:8]
-    last = "when its hold ends" if work["held"] else "as WorkerSilent when its time is up"
-    lines = (
-        (
-            f"{given['name'] or given['id']} is at work for workflow {workflow}, and its worker is refused from now on. The action ends as "
-            f"WorkerLost when the machine's next worker begins, else {last}, at {moment(work['ends_at'])}. The OSIE starts a worker by "
-            f"itself; one that was started by hand needs the credential that `tinkbox hardware credential {key}` prints."
-        ),
-        f"  tinkbox workflow cancel {workflow} --force  # ends it once the machine is silent",
-        f"  tinkbox workflow retry {workflow}  # repeats the action afterwards, if that is safe",
-    )
-    print(*map(clean, lines), sep="\n", file=sys.stderr, flush=True)

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlencode
 
 from tinkbox.client.operator.connection import Connection, Document, Found, Work, part
+from tinkbox.model.errors import NotFound
 from tinkbox.model.key_kinds import ToChange
 from tinkbox.model.labels import LabelChange
 
@@ -112,6 +113,15 @@ class Hardware:
     async def credential(self, key: str, *, rotate: bool = False) -> Document:
         """What makes a worker this machine's; with `rotate` nothing counts any more that was given before."""
         return await self._connection.document("POST" if rotate else "GET", f"/v1/hardware/{part(key)}/credential")
+
+    async def at_work(self, key: str) -> Document | None:
+        """The action that loses its worker when the machine's credential is voided; None: there is none, or an earlier appliance does not tell."""
+        try:
+            answer = await self._connection.document("GET", f"/v1/hardware/{part(key)}/at-work")
+        except NotFound:
+            return None
+        found: Document | None = answer["at_work"]
+        return found
 
     async def accept_tpm(self, key: str, sha256: str) -> Document:
         """Have a machine show the TPM of this fingerprint from its next boot on."""

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tinkbox.client.operator.connection import Connection, Document, Found, part
+from tinkbox.model.errors import NotFound
 
 
 class Tokens:
@@ -23,6 +24,13 @@ class Tokens:
     async def rotate(self, name: str, wanted: Mapping[str, Any]) -> Document:
         """Give one another text, which is the answer's `token`; of what is wanted there are `expires` and `overlap`."""
         return await self._connection.document("POST", f"/v1/tokens/{part(name)}/rotate", dict(wanted))
+
+    async def machines(self, name: str) -> list[Document]:
+        """What `revoke` with `rotate` voids, as its `credentials`; empty where an earlier appliance does not tell."""
+        try:
+            return await self._connection.documents(f"/v1/tokens/{part(name)}/machines")
+        except NotFound:
+            return []
 
     async def revoke(self, name: str, *, rotate: bool = False) -> Document:
         """End those of a name; with `rotate` the `credentials` of machines count no more that were read by this name."""

@@ -14,6 +14,7 @@ from tests.unit.cli.conftest import FakeAppliance, Printed
 from tests.unit.cli.documents import AT, DOCUMENT, MACHINE, MACHINE_ID
 from tinkbox.cli.nouns.hardware.listing import firmware
 from tinkbox.cli.output import printable
+from tinkbox.cli.terminal.questions import Questions
 from tinkbox.cli.wording.timelines import NO_BOOTS
 
 TIMELINE = [{"at": AT, "stage": "discovered", "detail": "PXEClient\x07"}, {"at": AT, "stage": "kernel", "detail": ""}]
@@ -357,6 +358,42 @@ def test_below_the_timeline_stands_that_a_machine_gets_no_further(tink: Tinkbox,
 
 def test_a_credential_is_json_for_a_file(tinkbox: Tinkbox, machines: FakeAppliance) -> None:
     assert json.loads(tinkbox("hardware", "credential", "machine-1").out)["token"] == "secret"
+
+
+@pytest.mark.parametrize(("asks", "words"), [(True, ()), (True, ("--yes",)), (False, ())])
+def test_who_voids_the_credential_of_a_machine_at_work_is_told_what_becomes_of_its_action(
+    tinkbox: Tinkbox, machines: FakeAppliance, monkeypatch: pytest.MonkeyPatch, asks: bool, words: tuple[str, ...]
+) -> None:
+    monkeypatch.setattr(Questions, "can_ask", asks)
+    work = {"workflow_id": "0a0a0a0a-0000", "held": False, "ends_at": "2026-01-01T12:40:00+00:00"}
+    machines.answers["GET /v1/hardware/machine-1/at-work"] = {"at_work": work}
+    machines.answers["POST /v1/hardware/machine-1/credential"] = {"token": "another"}
+    line = ("hardware", "credential", "machine-1", "--rotate", *words)
+    will_ask = asks and not words
+    if will_ask:
+        refused = tinkbox(*line, stdin=b"no\n")
+        assert (refused.status, machines.asked[-1][0]) == (1, "GET /v1/hardware/machine-1/at-work")
+        assert refused.out == "Void the credential of machine-1? (yes or no) [no]: "
+        assert refused.err.startswith(
+            "machine-1 is at work for workflow 0a0a0a0a. With its credential voided its worker is "
+        )
+    done = tinkbox(*line, stdin=b"yes\n")
+    assert (done.status, done.out.startswith("Void"), done.err.count("WorkerLost")) == (0, will_ask, 1)
+    assert json.loads(done.out[done.out.index("{") :]) == {"token": "another"}
+    assert (
+        "worker is refused from now on" in done.err or "\nThe worker of machine-1 is refused from now on:" in done.err
+    )
+    assert "\n  tinkbox workflow cancel 0a0a0a0a --force " in done.err
+
+
+def test_of_an_idle_machine_the_credential_is_voided_without_a_question(
+    tinkbox: Tinkbox, machines: FakeAppliance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Questions, "can_ask", True)
+    machines.answers["POST /v1/hardware/machine-1/credential"] = {"token": "another"}
+    for machines.answers["GET /v1/hardware/machine-1/at-work"] in ({"at_work": None}, None):
+        done = tinkbox("hardware", "credential", "machine-1", "--rotate")
+        assert (done.status, done.out, done.err) == (0, '{"token": "another"}\n', "")
 
 
 def test_watching_goes_on_with_the_machines_that_are_there(

@@ -14,6 +14,7 @@ from tinkbox.api.listing import listed
 from tinkbox.api.long_answers import in_turn
 from tinkbox.api.parameters import LIMIT, Parameter, sort_by
 from tinkbox.api.requests import key_of, read_object, read_options, says_yes, takes, text_field
+from tinkbox.api.work_under_way import AtWorkField, at_work_document
 from tinkbox.engine.machines.machines import Machines
 from tinkbox.engine.people.tokens import Tokens
 from tinkbox.engine.workflows.deadlines import AtWork, Deadlines
@@ -56,15 +57,7 @@ class RotationWish(TypedDict, total=False):
     overlap: str
 
 
-class AtWorkDocument(TypedDict):
-    """An action that runs, or is `held`; with its machine's credential voided it ends at the next worker of that machine, else at `ends_at`."""
-
-    workflow_id: str
-    held: bool
-    ends_at: Time | None
-
-
-class GivenDocument(NamedIdentity):
+class GivenDocument(NamedIdentity, AtWorkField):
     """A machine whose credential its reader has; `key` means it in a command.  `rotated`: it counts no more, since this request.
 
     `at_work` is null where no action runs on the machine.
@@ -73,7 +66,6 @@ class GivenDocument(NamedIdentity):
     key: str
     given_at: Time | None
     rotated: bool
-    at_work: AtWorkDocument | None
 
 
 class RevokedToken(TypedDict):
@@ -156,6 +148,12 @@ def routes(tokens: Tokens, machines: Machines, deadlines: Deadlines) -> list[web
         told = [_given_document(each, machines, at_work, rotated=rotated) for each in given]
         return answered({"name": name, "revoked": number, "credentials": told, "not_rotated": refused})
 
+    async def show_machines(request: web.Request) -> Json[list[GivenDocument]]:
+        """The machines whose credentials were read by a name and count still, as `DELETE` with `rotate` would void them."""
+        given = await machines.sessions.given_to(key_of(request))
+        at_work = await deadlines.at_work([each.hardware_id for each in given])
+        return answered([_given_document(each, machines, at_work, rotated=False) for each in given])
+
     async def _ended(name: str) -> tuple[list[Token], int]:
         """The tokens of people that are revoked, and how many there were with the operator's."""
         if name == OPERATOR:
@@ -168,6 +166,7 @@ def routes(tokens: Tokens, machines: Machines, deadlines: Deadlines) -> list[web
         Right.ADMIN,
         *in_turn(web.get("/v1/tokens", show_list)),
         web.post("/v1/tokens", create),
+        web.get("/v1/tokens/{key}/machines", show_machines),
         web.post("/v1/tokens/{key}/rotate", rotate),
         web.delete("/v1/tokens/{key}", revoke),
     )
@@ -183,16 +182,14 @@ def _not_rotated(by: Caller) -> str:
 def _given_document(
     given: GivenCredential, machines: Machines, at_work: Mapping[str, AtWork], *, rotated: bool
 ) -> GivenDocument:
-    record, work = machines.known.get(given.hardware_id), at_work.get(given.hardware_id)
+    record = machines.known.get(given.hardware_id)
     return {
         "id": given.hardware_id,
         "name": machines.known.name(given.hardware_id),
         "key": machines.known.key(record.hardware) if record is not None else given.hardware_id,
         "given_at": time(given.at),
         "rotated": rotated,
-        "at_work": {"workflow_id": work.workflow_id, "held": work.held, "ends_at": time(work.ends_at)}
-        if work is not None
-        else None,
+        "at_work": at_work_document(at_work.get(given.hardware_id)),
     }
 
 

@@ -5,9 +5,11 @@ import json
 from typing import TYPE_CHECKING
 
 from tinkbox.cli.connection import ask
-from tinkbox.cli.flags import Verbs, add_verb
+from tinkbox.cli.flags import Verbs, add_verb, add_yes
 from tinkbox.cli.output.formats import Document, fields
 from tinkbox.cli.output.printable import clean, moment
+from tinkbox.cli.terminal.questions import confirm, will_ask
+from tinkbox.cli.wording.refused_workers import tell_after, tell_before
 from tinkbox.model.key_kinds import KeyKind
 
 if TYPE_CHECKING:
@@ -18,8 +20,11 @@ def declare(verbs: "Verbs[argparse.ArgumentParser]") -> None:
     verb = add_verb(verbs, "credential", credential, "print a credential for a worker that you start by hand")
     verb.add_argument("key", metavar=KeyKind.MACHINE)
     verb.add_argument(
-        "--rotate", action="store_true", help="end the machine's session and void its earlier credentials"
+        "--rotate",
+        action="store_true",
+        help="end the machine's session and void its earlier credentials; at a terminal it asks first while an action runs there",
     )
+    add_yes(verb)
     verb = add_verb(verbs, "tpm", tpm, "which TPM a machine has to show when it boots")
     verb.add_argument("key", metavar=KeyKind.MACHINE)
     change = verb.add_mutually_exclusive_group()
@@ -33,7 +38,15 @@ def declare(verbs: "Verbs[argparse.ArgumentParser]") -> None:
 
 
 def credential(chosen: argparse.Namespace) -> None:
-    print(json.dumps(ask(chosen, lambda operator: operator.hardware.credential(chosen.key, rotate=chosen.rotate))))
+    work = ask(chosen, lambda operator: operator.hardware.at_work(chosen.key)) if chosen.rotate else None
+    asks = work is not None and will_ask(chosen)
+    if asks:
+        tell_before(chosen.key, work)
+        confirm(chosen, f"Void the credential of {chosen.key}")
+    made = ask(chosen, lambda operator: operator.hardware.credential(chosen.key, rotate=chosen.rotate))
+    print(json.dumps(made), flush=True)
+    if work is not None:
+        tell_after(chosen.key, chosen.key, work, is_known=asks)
 
 
 def tpm(chosen: argparse.Namespace) -> None:

@@ -79,3 +79,8 @@ class Session:
     def over(self) -> bool:
         """Whether nobody works with it any more."""
         return self.secret in (ENDED, BOOTED)
+
+    @property
+    def was_voided(self) -> bool:
+        """Whether a worker had it that is refused now.  A machine that never had one is stored as ENDED too, of no boot."""
+        return self.secret == ENDED and bool(self.boot_id)

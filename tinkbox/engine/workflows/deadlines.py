@@ -90,6 +90,17 @@ def due(under_way: UnderWay, listening_since: datetime) -> tuple[datetime, Due] 
     return min(moments, key=lambda each: each[0]) if moments else None
 
 
+def silence_of(attempt: Attempt, contact: datetime | None, now: datetime, listening_since: datetime) -> str:
+    """How long the attempt's worker has been silent, in words; empty when it is not, or was not listened to for long enough.
+
+    `contact` is when the worker was in touch last; None: never.
+    """
+    heard = max(contact or attempt.started_at, attempt.started_at)
+    if (now - max(heard, listening_since)).total_seconds() <= SILENT_SECONDS:
+        return ""
+    return f"silent since {heard:%Y-%m-%d %H:%M:%S} UTC, for {show_duration((now - heard).total_seconds())}"
+
+
 def ready_by(status: ServiceStatus, listening_since: datetime) -> datetime | None:
     """When a service that is not ready yet must be; None while nobody was told of it."""
     return _deadline(status.begun_at, status.service.spec.timeout, listening_since) if status.begun_at else None
@@ -226,18 +237,11 @@ class Deadlines:
                 if each.action.spec.until and what in {Due.RETURN, Due.FIRST_BOOT}:
                     outcome = self._first_boot(tables, each, each.attempt, each.action)
                     return end_first_boot(tables, each.attempt, outcome, now, diagnosis=diagnosis)
-                silence = self._silence(each.attempt, now)
+                contact = self._machines.progress.last_contact(each.attempt.worker)
+                silence = silence_of(each.attempt, contact, now, self._listening_since)
                 outcome = _outcome(what, each, each.action, silence)
                 return end_attempt(tables, each.attempt, outcome, now, diagnosis=diagnosis)
         return []
-
-    def _silence(self, attempt: Attempt, now: datetime) -> str:
-        """How long the attempt's worker has been silent, in words; empty when it is not, or was not listened to for long enough."""
-        contact = self._machines.progress.last_contact(attempt.worker)
-        heard = max(contact or attempt.started_at, attempt.started_at)
-        if (now - max(heard, self._listening_since)).total_seconds() <= SILENT_SECONDS:
-            return ""
-        return f"silent since {heard:%Y-%m-%d %H:%M:%S} UTC, for {show_duration((now - heard).total_seconds())}"
 
     def _first_boot(self, tables: Tables, under_way: UnderWay, attempt: Attempt, action: PlannedAction) -> Outcome:
         """How an attempt ends that waits for an installed system, by what that told."""
@@ -252,7 +256,7 @@ class Deadlines:
 
 
 def _outcome(what: Due, under_way: UnderWay, action: PlannedAction, silence: str) -> Outcome:
-    """`silence` as `Deadlines._silence` has it."""
+    """`silence` as `silence_of` has it."""
     if under_way.hold is not None and what is Due.CONFIRMATION:
         return unconfirmed(under_way.hold)
     if what is Due.RETURN:

@@ -155,7 +155,7 @@ class Departures:
         canceled = []
         for workflow_id in await self._machines.needed_by(hardware.id):
             with suppress(Conflict):  # it ended meanwhile
-                canceled.append(await self._workflows.cancel(workflow_id, who))
+                canceled.append((await self._workflows.cancel(workflow_id, who)).id)
                 told(workflow_id)
         return canceled
 

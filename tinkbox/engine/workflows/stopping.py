@@ -29,6 +29,22 @@ def ends_by_itself(stopped: UnderWay, now: datetime, listening_since: datetime) 
     return f"in {show_duration(left)}" if left >= 1 else "in a moment"
 
 
+def may_run_on(machine: str, silence: str, *, is_refused: bool, is_over: bool) -> str:
+    """Why what a worker began may run on though its workflow was canceled; empty: it is told to stop it.
+
+    `silence` as `silence_of` has it; `is_refused`: its credential was voided; `is_over`: the workflow ended without its word.
+    """
+    if is_refused:
+        why, until = "is not in touch, for its credential was voided", "the machine boots again or a new worker starts"
+    elif silence:
+        why, until = f"is {silence}", "it is in touch again or the machine boots"
+    elif is_over:
+        why, until = "did not answer", "it is in touch again or the machine boots"
+    else:
+        return ""
+    return f"the worker of {machine} {why}: what it began may run on there until {until}"
+
+
 def end_unconfirmed(tables: Tables, stopped: UnderWay, who: str, now: datetime) -> list[str]:
     """End it without its machine's word."""
     assert stopped.attempt is not None

@@ -25,6 +25,7 @@ from tinkbox.engine.templates.wanted_images import wanted_images
 from tinkbox.engine.turns import Turns
 from tinkbox.engine.wakeups import CHANGES, Wakeups
 from tinkbox.engine.workflows.audited import Told
+from tinkbox.engine.workflows.deadlines import silence_of
 from tinkbox.engine.workflows.deletion import OCTETS_AT_ONCE, begin_deletion, delete_piece
 from tinkbox.engine.workflows.endings import stop, tell
 from tinkbox.engine.workflows.image_digests import DigestOf, pinned
@@ -42,7 +43,7 @@ from tinkbox.engine.workflows.retries import (
     take_up_again,
     way_to_change,
 )
-from tinkbox.engine.workflows.stopping import being_stopped, end_unconfirmed, ends_by_itself, way_out
+from tinkbox.engine.workflows.stopping import being_stopped, end_unconfirmed, ends_by_itself, may_run_on, way_out
 from tinkbox.model import history, keys, machine_keys
 from tinkbox.model.access import OPERATOR
 from tinkbox.model.breakpoint import THE_TEMPLATE, Breakpoints
@@ -139,6 +140,14 @@ class Prepared:
     def told(self) -> tuple[Problem, ...]:
         """What people are told of the template, whether the workflow is made or planned."""
         return (*self.ignored, *self.notes)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cancellation:
+    """A workflow that was canceled, or is being stopped; `runs_on` as `may_run_on` has it."""
+
+    id: str
+    runs_on: str
 
 
 class Workflows:
@@ -458,8 +467,8 @@ class Workflows:
 
     async def cancel(
         self, key: str, who: str = "", *, force: bool = False, run: int | None = None, told: Told | None = None
-    ) -> str:
-        """Have a workflow end as CANCELED, its running action stopped first; returns its id.
+    ) -> Cancellation:
+        """Have a workflow end as CANCELED, its running action stopped first.
 
         With a `run` only that run of it: raises Conflict when it was retried since.
 
@@ -490,23 +499,39 @@ class Workflows:
 
         workflow_id, workers = await self._store.write(use_case)
         await tell(self._machines, self._wakeups, workers)
-        if force:
-            await self._end_unconfirmed(workflow_id, who or OPERATOR)
-        return workflow_id
+        ended = await self._end_unconfirmed(workflow_id, who or OPERATOR) if force else None
+        return Cancellation(id=workflow_id, runs_on=await self._runs_on(workflow_id, ended))
+
+    async def _runs_on(self, workflow_id: str, ended: Attempt | None) -> str:
+        """As `may_run_on`, of the attempt that was `ended` without its worker's word; None: of the one that is being stopped."""
+        stopped = await self._store.read(lambda tables: being_stopped(tables, workflow_id))
+        attempt = ended or (stopped.attempt if stopped is not None else None)
+        if attempt is None:
+            return ""
+        session, contact = (
+            self._machines.sessions.of(attempt.worker),
+            self._machines.progress.last_contact(attempt.worker),
+        )
+        return may_run_on(
+            self._machines.known.name(attempt.worker) or attempt.worker,
+            silence_of(attempt, contact, self._clock(), self._listening_since),
+            is_refused=session is not None and session.was_voided,
+            is_over=ended is not None,
+        )
 
     def way_out(self, tables: Tables, workflow: Workflow) -> str:
         """What a person can do about a workflow that is under way and stands in the way of something."""
         return way_out(tables, workflow, self._clock(), self._listening_since)
 
-    async def _end_unconfirmed(self, workflow_id: str, who: str) -> None:
-        """End a workflow that is being stopped, and whose machine stays silent."""
+    async def _end_unconfirmed(self, workflow_id: str, who: str) -> Attempt | None:
+        """End a workflow that is being stopped, and whose machine stays silent; returns what was ended, None: it ended otherwise."""
         time = asyncio.get_running_loop().time
         patience = time() + SILENCE
 
-        def use_case(tables: Tables) -> tuple[list[str], bool]:
+        def use_case(tables: Tables) -> tuple[list[str], Attempt | None, bool]:
             stopped, now = being_stopped(tables, workflow_id), self._clock()
             if stopped is None or stopped.attempt is None or stopped.stopped_at is None:
-                return [], True
+                return [], None, True
             # Of what was said to an appliance that is not there any more this one knows nothing.
             silent = (now - max(stopped.stopped_at, self._listening_since)).total_seconds()
             if self._machines.progress.heard_since(stopped.attempt.worker, stopped.stopped_at):
@@ -515,14 +540,14 @@ class Workflows:
                     f"{ends_by_itself(stopped, now, self._listening_since)} at the latest"
                 )
             if time() < patience and silent < SILENCE:
-                return [], False
-            return end_unconfirmed(tables, stopped, who, now), True
+                return [], None, False
+            return end_unconfirmed(tables, stopped, who, now), stopped.attempt, True
 
         while True:
-            workers, over = await self._store.write(use_case)
+            workers, ended, over = await self._store.write(use_case)
             if over:
                 await tell(self._machines, self._wakeups, workers)
-                return
+                return ended
             await self._wakeups.wait(CHANGES, max(patience - time(), 0.1))
 
     async def retry(

@@ -142,3 +142,38 @@ async def test_when_what_was_told_to_stop_ends_is_told_right_by_an_appliance_tha
     box.clock.forward(2)
     await again.deadlines.look()
     assert await state_of(box, offer) is State.CANCELED
+
+
+async def test_that_what_a_worker_began_may_run_on_is_told_where_it_is_not_in_touch(box: Appliance) -> None:
+    worker, offer = await begun(box)
+    await box.session(worker)
+    box.machines.progress.heard(worker)
+    box.clock.forward(1)
+    told = await box.workflows.cancel(offer.workflow_id)
+    assert (told.id, told.runs_on) == (offer.workflow_id, "")
+    box.clock.forward(6)
+    await box.machines.sessions.revoke([worker], "anna")
+    told = await box.workflows.cancel(offer.workflow_id)
+    voided = (
+        "the worker of machine-1 is not in touch, for its credential was voided: what it began may run on there until the machine boots "
+        "again or a new worker starts"
+    )
+    assert told.runs_on == voided
+    told = await box.workflows.cancel(offer.workflow_id, force=True)
+    assert (await state_of(box, offer), told.runs_on) == (State.CANCELED, voided)
+
+
+@pytest.mark.parametrize(("seconds", "why"), [(6, "did not answer"), (75, "is silent since 20"), (0, "")])
+async def test_that_what_a_silent_worker_began_may_run_on_is_told(box: Appliance, seconds: int, why: str) -> None:
+    worker, offer = await begun(box)
+    box.machines.progress.heard(worker)
+    box.clock.forward(1)
+    if not seconds:  # nothing of it runs
+        await box.report(worker, offer, State.SUCCESS)
+        assert (await box.workflows.cancel(await box.workflow(HELLO), force=True)).runs_on == ""
+        return
+    await box.workflows.cancel(offer.workflow_id)
+    box.clock.forward(seconds)
+    told = (await box.workflows.cancel(offer.workflow_id, force=True)).runs_on
+    assert told.startswith(f"the worker of machine-1 {why}"), told
+    assert told.endswith("what it began may run on there until it is in touch again or the machine boots")

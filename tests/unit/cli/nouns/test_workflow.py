@@ -932,6 +932,18 @@ def test_canceling_says_whether_it_is_done(tinkbox: Tinkbox, workflows: FakeAppl
     assert [body for _, body in workflows.asked] == [b"", b""]
 
 
+def test_canceling_says_that_what_a_worker_began_may_run_on_where_that_is_not_in_touch(
+    tinkbox: Tinkbox, workflows: FakeAppliance
+) -> None:
+    why = "the worker of node8 is not in touch, for its credential was voided: what it began may run on there until it boots"
+    workflows.answers["POST /v1/workflows/one/cancel"] = {"id": "1", "state": "STOPPING", "runs_on": why}
+    canceled = tinkbox("workflow", "cancel", "one")
+    assert canceled.err == f"tinkbox: {why}; `tinkbox workflow cancel --force 1` does not wait for it\n"
+    workflows.answers["POST /v1/workflows/one/cancel"] = {"id": "1", "state": "CANCELED", "runs_on": why}
+    forced = tinkbox("workflow", "cancel", "--force", "one")
+    assert (forced.out, forced.err) == ("Canceled Workflow:  1\n", f"tinkbox: {why}\n")
+
+
 def test_canceling_by_force_says_so_to_the_appliance(tinkbox: Tinkbox, workflows: FakeAppliance) -> None:
     workflows.answers["POST /v1/workflows/one/cancel"] = {"id": "1", "state": "CANCELED"}
     forced = tinkbox("workflow", "cancel", "--force", "one")

@@ -320,6 +320,12 @@ class ChangedWorkflow(Identity):
     state: State
 
 
+class CanceledWorkflow(ChangedWorkflow, total=False):
+    """`runs_on` tells why what its worker began may run on, where that worker is not in touch."""
+
+    runs_on: str
+
+
 class RetriedWorkflow(ChangedWorkflow, TemplateChangedField):
     """`template_changed` tells that its template has another text by now than the one that runs again."""
 
@@ -546,13 +552,14 @@ class _WorkflowDoor:
         return answered({"id": workflow_id})
 
     @takes(body=CancellationWish, optional=True)
-    async def cancel(self, request: web.Request) -> Json[ChangedWorkflow]:
+    async def cancel(self, request: web.Request) -> Json[CanceledWorkflow]:
         """Have a workflow end, with `force` also when its machine does not answer; refused when it is in another `run` by now."""
         document = await read_options(request)
         who, force, run = caller(request).name, flag(document, "force"), _run_in(document)
-        workflow_id = await self.workflows.cancel(key_of(request), who, force=force, run=run)
-        log_change(request, CANCELED, workflow_id)
-        return await self._standing(workflow_id)
+        done = await self.workflows.cancel(key_of(request), who, force=force, run=run)
+        log_change(request, CANCELED, done.id)
+        answer: CanceledWorkflow = {"id": done.id, "state": (await self.workflows.get(done.id)).state}
+        return answered({**answer, "runs_on": done.runs_on} if done.runs_on else answer)
 
     @takes(body=RetryWish, optional=True)
     async def retry(self, request: web.Request) -> Json[RetriedWorkflow]:
@@ -579,9 +586,6 @@ class _WorkflowDoor:
     async def _template_changed(self, workflow: Workflow) -> TemplateChangedField:
         changed = await self.workflows.template_changed(workflow)
         return {"template_changed": changed} if changed else {}
-
-    async def _standing(self, workflow_id: str) -> Json[ChangedWorkflow]:
-        return answered({"id": workflow_id, "state": (await self.workflows.get(workflow_id)).state})
 
     @takes(TO_CHANGE)
     async def state(self, request: web.Request) -> Json[ShownState]:

@@ -67,10 +67,14 @@ def cancel(chosen: argparse.Namespace) -> int:
         # What runs is told to stop first.
         done = "Canceling Workflow: " if canceled["state"] == "STOPPING" else "Canceled Workflow: "
         print(done, canceled["id"], flush=True)
+        said, runs_on = list[str](), canceled.get("runs_on")  # earlier releases do not tell it
+        if runs_on or canceled["state"] == "STOPPING":
+            said.append(runs_on or "the machine is told to stop what runs")
         if canceled["state"] == "STOPPING":
-            short = canceled["id"][:8]
-            way = f"if it is off, `{called_as(chosen)} workflow cancel --force {short}` does not wait for it"
-            print(clean(f"tinkbox: the machine is told to stop what runs; {way}"), file=sys.stderr, flush=True)
+            way = f"`{called_as(chosen)} workflow cancel --force {canceled['id'][:8]}` does not wait for it"
+            said.append(way if runs_on else f"if it is off, {way}")
+        if said:
+            print(clean(f"tinkbox: {'; '.join(said)}"), file=sys.stderr, flush=True)
 
     def canceled(operator: "Operator", key: str) -> Awaitable[Document]:
         return operator.workflows.cancel(key, force=chosen.force, run=run_of(chosen, key))

@@ -45,8 +45,11 @@ def silent_since(work: Work | None, since: datetime, now: datetime) -> datetime 
 
 
 def silent_worker(case: Case) -> Iterator[Finding]:
-    """A worker of which nothing was heard for longer than it polls, while its action runs or a workflow waits for it."""
-    work, heard = case.work, silent_since(case.work, case.since, case.now)
+    """A worker of which nothing was heard for longer than it polls, while its action runs or a workflow waits for it.
+
+    Of one that was refused after a person revoked its credentials it is told at once.
+    """
+    work, heard = case.work, silent_since(case.work, case.since, case.now) or _heard_before_it_was_revoked(case)
     if work is None or heard is None:
         return
     again = _booted_since(case, heard)
@@ -72,6 +75,13 @@ def silent_worker(case: Case) -> Iterator[Finding]:
         remedy=f"{remedy} {(_RETRY_REFUSED if refused and not second_host(case, refused[-1]) else _RETRY).format(work.id[:8])}",
         subject=_ONE_SILENCE,
     )
+
+
+def _heard_before_it_was_revoked(case: Case) -> datetime | None:
+    """When a working worker was heard of last that a person revoked since, and that was refused; None: it is not such a one."""
+    heard = case.work.contact if case.work is not None and case.work.action_state in WORKING else None
+    refused = _refused_since(case, heard) if heard is not None else ()
+    return heard if heard and refused and refused[0].stage is Stage.REVOKED and refused[0].at >= heard else None
 
 
 def _is_waited_for(work: Work) -> bool:

@@ -196,6 +196,24 @@ async def test_our_own_interface_counts_where_the_machine_is_behind_it(state: di
     assert told.link == (words and f"the appliance's interface eth1 {words}")
 
 
+def test_a_worker_that_is_refused_as_a_person_revoked_its_credentials_is_told_of_at_once() -> None:
+    void = TicketRefusal.VOID.value
+    revoked = seen(101, Stage.REVOKED, "by ann", who="ann")
+    denied = seen(102, Stage.TICKET_REFUSED, void, why=void, address=MINE)
+    (found,) = silent_worker(working(3, revoked, denied))
+    assert found.gravity is Gravity.FAULT
+    assert found.cause.startswith("The worker is silent for 0:03 while os/write runs: a person revoked the credentials")
+    # An earlier one is refused beside the worker that is in touch, the next one began, or nothing shows that it was refused.
+    for seen_since in (
+        (seen(99, Stage.REVOKED, "by ann", who="ann"), denied),
+        (revoked, denied, seen(103, Stage.SESSION)),
+        (revoked,),
+        (denied,),
+    ):
+        assert not list(silent_worker(working(4, *seen_since)))
+    assert not list(silent_worker(working(3, revoked, denied, action_state=State.LEAVING)))
+
+
 def test_a_worker_that_is_refused_is_silent_for_that() -> None:
     void, address = TicketRefusal.VOID.value, "172.30.0.66"
     revoked = seen(99, Stage.REVOKED, "by ann", who="ann")

@@ -9,6 +9,7 @@ import errno
 import os
 import resource
 import secrets
+import shlex
 import stat
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
@@ -283,12 +284,11 @@ def _refuse_link_elsewhere(path: Path) -> None:
             f"{path} is a link to {path.readlink()}: {error.strerror}: mount or make what it leads to, or delete "
             "the link"
         ) from None
-    me = user_name(os.geteuid())
+    me, target = user_name(os.geteuid()), shlex.quote(str(path.resolve()))
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid() or found.st_mode & _OTHERS_WRITE:
         raise Unavailable(
             f"{path} is a link to {path.readlink()}: it may only lead to a folder that belongs to {me}, who runs "
-            "this, and that nobody else may write to. If it is yours, type `chown -R {me}: {shlex.quote(str(path.resolve()))}` and "
-            "`chmod 700` of the same; else put in its place what it leads to, or delete it"
+            f"this, and that nobody else may write to. If it is yours, type `chown -R {me} {target}` and `chmod 700 {target}`; else put in its place what it leads to, or delete it"
         )
 
 

@@ -131,8 +131,9 @@ def test_a_link_that_leads_to_anything_else_is_refused(
 def test_a_link_to_a_folder_of_another_user_is_refused(folder: Path, elsewhere: Path) -> None:
     os.chown(elsewhere, 4711, 4711)
     (folder / "own.d").symlink_to(elsewhere)
-    with pytest.raises(Unavailable, match="may only lead to a folder that belongs to root"):
+    with pytest.raises(Unavailable, match="may only lead to a folder that belongs to root") as refused:
         make_private(folder, LAYOUT)
+    assert f"type `chown -R root {elsewhere}` and `chmod 700 {elsewhere}`" in str(refused.value)
 
 
 @needs_root

@@ -172,5 +172,6 @@ def _found_at(certificate: x509.Certificate) -> str:
         and isinstance(each.access_location, x509.UniformResourceIdentifier)
     )
     place = next((each for each in places if each.startswith(("http://", "https://"))), "")
-    made = "`openssl x509 -inform der -in FILE -out intermediate.pem` makes PEM of it"
-    return f" (it is to be had at {place}, in DER: {made})" if place else ""
+    # Without a colon: what stands behind the last one of a warning is the way out (`engine.doctor.rules.encryption`).
+    made = "`openssl x509 -inform der -in FILE -out intermediate.pem` makes PEM of that"
+    return f" (it is to be had at {place}, in DER; {made})" if place else ""

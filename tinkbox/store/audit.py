@@ -33,6 +33,10 @@ NOTHING_KNOWN: Final = Head()
 _LAST: Final = 2**62
 
 
+class KeptOut(Unavailable):
+    """Another program keeps lines out, which is no want of room."""
+
+
 class AuditTable:
     """Questions about who did what."""
 
@@ -60,7 +64,7 @@ class AuditTable:
                 "INSERT INTO audit (number, line, digest) VALUES (?, ?, ?)", (line.number, line.text, line.digest)
             )
             if self.digest(line.number) != line.digest:
-                raise Unavailable(
+                raise KeptOut(
                     "the audit takes no line, so nothing is changed: another program put a trigger into the database that keeps lines out. The next "
                     "start of tinkbox takes that out, and records it"
                 )

@@ -208,6 +208,14 @@ async def test_that_work_outside_has_a_machine_within_is_told_and_whom_to_ask(ra
     await rack.done("POST", "/v1/hardware/machine-1/credential")
 
 
+async def test_a_machine_that_a_rollout_comes_to_has_no_credential_for_a_scope(rack: Rack) -> None:
+    wish = {"template": "hello", "machines": ["machine-2", "machine-1"], "max_parallel": 1}
+    await rack.door.done("POST", "/v1/rollouts", wish)
+    for method in ("GET", "POST"):
+        status, problem = await rack.ask(method, "/v1/hardware/machine-1/credential")
+        assert (status, problem["detail"]) == (409, f"this is not done because of {OUTSIDE}")
+
+
 async def test_a_machine_means_its_newest_workflow_within_the_scope(rack: Rack) -> None:
     mine = await made(rack.door, IN)
     await rack.door.done("POST", "/v1/templates", {"name": "relay", "data": RELAY})

@@ -37,6 +37,7 @@ from tinkbox.model.audit import (
 )
 from tinkbox.model.errors import Unavailable
 from tinkbox.model.token_mask import TokenMask
+from tinkbox.store.audit import KeptOut
 from tinkbox.store.database import Store, Tables
 
 AUDIT: Final = "audit"  # the wakeup for new lines
@@ -173,7 +174,7 @@ class Audit:
         try:
             number = await self._write([asked])
         except Unavailable as error:
-            if not frees_room:
+            if not frees_room or isinstance(error, KeptOut):
                 raise Unavailable(f"nothing was done, for the audit cannot record it: {error}") from None
             self._keep(asked)
             return 0

@@ -399,7 +399,8 @@ class Machines:
 
     async def _refuse_beside_work_outside(self, hardware: Hardware, within: MachinesWithin) -> None:
         def question(tables: Tables) -> frozenset[str]:
-            return within.outside(tables, [each for each, _ in tables.workflows.unfinished_of(hardware.id)])
+            unfinished = [each for each, _ in tables.workflows.unfinished_of(hardware.id)]
+            return within.outside(tables, [*unfinished, *tables.rollouts.waiting_in([hardware.id]).values()])
 
         if outside := await self._store.read(question):
             raise Conflict(f"machine {name_of(hardware)} is busy with {OUTSIDE}", of=outside)

@@ -172,10 +172,9 @@ async def test_trigger_that_swallows_lines_lets_nothing_be_changed_and_is_told(
     await audit.save()
     with closing(sqlite3.connect(tmp_path / "tinkbox.sqlite")) as database:
         Forger(database).sql.execute(f"CREATE TRIGGER swallows {trigger}")
-    with pytest.raises(
-        Unavailable, match="the audit takes no line, so nothing is changed: another program put a trigger"
-    ):
-        await audit.begin(ACT)
+    for frees_room in (False, True):
+        with pytest.raises(Unavailable, match="the audit takes no line, so nothing is changed: another program put a"):
+            await audit.begin(ACT, frees_room=frees_room)
     assert re.search(r"are missing or others \(.*swallows\)", damage(tmp_path))
     later = audit_in(box, tmp_path)
     assert ["swallows" in each for each in await later.load()] == [True]

@@ -66,7 +66,7 @@ from tinkbox.model.labels import Selector
 from tinkbox.model.leases import GIVES_ADDRESSES, Claimant, Lease, Subnet
 from tinkbox.model.limits import Standing
 from tinkbox.model.sightings import Sighting
-from tinkbox.model.telling import OUTSIDE, Telling
+from tinkbox.model.telling import Telling
 from tinkbox.model.text import counted, machines_named, natural, one_line, quoted, shortened
 from tinkbox.model.vitals import PACKET_FILTER, QUESTIONS_BY_MAC, Vitals
 from tinkbox.model.workflow import BEGUN, FINAL, State
@@ -587,7 +587,7 @@ class Examiner:
                 )
                 found += own
                 if not is_whole:
-                    unexamined.append((f"how machine {self.name_of(mac) or mac} boots", f"it is busy with {OUTSIDE}"))
+                    unexamined.append((f"how machine {self.name_of(mac) or mac} boots", _HIDDEN))
                 await asyncio.sleep(0)
             looked += 1
         for work in told.values():
@@ -1070,6 +1070,7 @@ def _stays(seen: Sighting) -> bool:
 # Beside a machine or a workflow.
 _REST = ("everything else", "`tinkbox doctor` without a key examines it")
 _APPLIANCE = "the appliance itself"
+_HIDDEN = "what was seen of it last is not told to a token with a scope, such as what another host did: ask somebody whose token has none"
 _OUTSIDE = (
     "what is outside of the scope of your token",
     "the appliance itself, other DHCP servers and other machines: ask somebody whose token has none",

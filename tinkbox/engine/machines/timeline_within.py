@@ -55,7 +55,12 @@ def _told(seen: Sighting, outside: Collection[str]) -> Sighting:
         return _without_words(seen, "by another host", {OTHER_HOST: UNSEEN, **often})
     if seen.stage in _OF_WORK:
         return seen if _may_know(seen, outside) else _without_words(seen, OUTSIDE, often)
-    return seen if seen.stage in _OF_ITSELF else _without_words(seen, "", often)
+    return seen if seen.stage in _OF_ITSELF or _is_refused_itself(seen) else _without_words(seen, "", often)
+
+
+def _is_refused_itself(seen: Sighting) -> bool:
+    """Whether the refused ticket came from the machine's own card: of another host nothing is told."""
+    return seen.stage is Stage.TICKET_REFUSED and seen.facts.get("neighbour") == str(seen.mac)
 
 
 def _may_know(seen: Sighting, outside: Collection[str]) -> bool:

@@ -55,6 +55,12 @@ def test_a_timeline_is_left_with_what_is_told_whole() -> None:
     assert sightings_within([*own, other, theirs], {"theirs"}) == (own, False)
 
 
+def test_a_ticket_that_was_refused_is_told_where_it_came_from_the_machine_itself() -> None:
+    own, other = (seen(2, Stage.TICKET_REFUSED, neighbour=each) for each in (str(MAC), "08:00:27:00:00:02"))
+    assert sightings_within([seen(1, Stage.REVOKED), own], ()) == ([seen(1, Stage.REVOKED), own], True)
+    assert sightings_within([seen(1, Stage.REVOKED), other], ()) == ([seen(1, Stage.REVOKED)], False)
+
+
 def work(**more: Any) -> Work:
     return Work(id="mine", name="mine", state=State.PENDING, created_at=NOW, **more)
 

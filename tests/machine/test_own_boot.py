@@ -32,6 +32,8 @@ def answer(request, times):
             return told(Netboot(script_url=f"{OWN}/their.ipxe"))
         case "/their.ipxe":
             return told(Netboot(script=SAYS)) if times > 1 else web.Response(status=503)
+        case "/failed":
+            return web.Response()
 print(json.dumps(asyncio.run(asked(Path(work), answer))))
 """
 

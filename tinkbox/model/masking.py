@@ -24,6 +24,7 @@ from tinkbox.model.spelled_otherwise import (
     undumped,
     unescaped,
     unseparated,
+    without_backslashes,
     without_breaks,
 )
 from tinkbox.model.workflow import Outcome
@@ -247,6 +248,7 @@ class Masks:
         for read, patterns in (
             (unbroken, self._unbroken),
             (unescaped, self._printed),
+            (without_backslashes, self._printed),
             (percent_decoded, self._printed),
             (undumped, self._unbroken),
             (unseparated, self._unbroken),

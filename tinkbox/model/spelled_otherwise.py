@@ -32,6 +32,9 @@ _NAMED: Final = {
     b"t": b"\t",
     b"v": b"\v",
 }
+# Every letter may be escaped by itself, whatever that means elsewhere: `[[ a == "$V" ]]` under `set -x`, and patterns (`re.escape`).
+_EACH: Final = re.compile(rb"\\(.)", re.DOTALL)
+_CUT_EACH: Final = re.compile(rb"\\\Z")
 # RFC 3986, section 2.1; programs differ in which letters they encode so.
 _PERCENT: Final = re.compile(rb"%([0-9a-fA-F]{2})")
 _CUT_PERCENT: Final = re.compile(rb"%[0-9a-fA-F]?\Z")
@@ -118,6 +121,11 @@ def unbroken(data: bytes) -> Reading | None:
 def unescaped(data: bytes) -> Reading | None:
     r"""What stands behind escapes such as `\u0026` and `\/`; None: there are none."""
     return _replaced(data, _ESCAPE, _CUT, _meant) if b"\\" in data else None
+
+
+def without_backslashes(data: bytes) -> Reading | None:
+    r"""What stands behind `\h\u\n\t`, each letter as it is; None: there is none."""
+    return _replaced(data, _EACH, _CUT_EACH, lambda found: found[1]) if b"\\" in data else None
 
 
 def percent_decoded(data: bytes) -> Reading | None:

@@ -54,7 +54,16 @@ def test_every_usual_spelling_is_masked_in_place(spelling: bytes) -> None:
 @pytest.mark.skipif(shutil.which("bash") is None, reason="this host lacks bash")
 @pytest.mark.parametrize(
     "command",
-    ['printf "%q" "$S"', "declare -p S", "export -p | grep S=", 'set -x; : "$S"', "echo ${S@Q}", "set -fx; : $S"],
+    [
+        'printf "%q" "$S"',
+        "declare -p S",
+        "export -p | grep S=",
+        'set -x; : "$S"',
+        "echo ${S@Q}",
+        "set -fx; : $S",
+        'set -x; [[ a == "$S" ]] || :',
+        'set -x; [[ a =~ "$S" ]] || :',
+    ],
 )
 @pytest.mark.parametrize(
     "value",

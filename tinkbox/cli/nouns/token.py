@@ -222,7 +222,11 @@ def _told_before(chosen: argparse.Namespace) -> list[Document]:
 
     given = ask(chosen, read)
     if given:
-        print(clean(f"Credentials to be voided:  {', '.join(map(named, given))}"), file=sys.stderr, flush=True)
+        print(
+            clean(f"Credentials to be voided, by who may operate:  {', '.join(map(named, given))}"),
+            file=sys.stderr,
+            flush=True,
+        )
     for each in given:
         tell_before(named(each), each["at_work"])
     return [each for each in given if each["at_work"]]

@@ -48,7 +48,7 @@ def test_who_is_asked_before_credentials_are_voided_is_told_first_what_becomes_o
     refused = tinkbox("token", "revoke", "bert", "--rotate", stdin=b"no\n")
     assert (refused.status, [each for each, _ in appliance.asked]) == (1, ["GET /v1/tokens/bert/machines"])
     before = (
-        "Credentials to be voided:  node8, 2\n"
+        "Credentials to be voided, by who may operate:  node8, 2\n"
         "node8 is at work for workflow 0a0a0a0a. With its credential voided its worker is refused. The action ends as WorkerLost when "
         "the machine's next worker begins, else as WorkerSilent when its time is up, at 2026-01-01 12:40:00"
     )

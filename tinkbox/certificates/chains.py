@@ -77,7 +77,7 @@ def ends_soon(begins: datetime, ends: datetime, now: datetime) -> bool:
 def unfit(needed: Sequence[x509.Certificate], path: Path) -> str:
     """What to say where one in `needed`, as `followed` gives it, is not for servers (RFC 5280 §4.2.1.12); empty: all are.
 
-    OpenSSL takes `anyExtendedKeyUsage` for no leave, and wants it of authorities in between as well.
+    OpenSSL takes `anyExtendedKeyUsage` for no server's certificate, and wants it of authorities in between as well.
     """
     for at, each in enumerate(needed):
         try:

@@ -98,7 +98,7 @@ class Logins:
             await self._keys.fetch()
         except Unavailable:
             pass  # the keys log it
-        except Exception:
+        except Exception:  # whatever an issuer answers, the appliance goes on
             _log.exception("cannot see whether the issuer %s can be reached", self.terms.issuer)
 
     async def log_in(self, id_token: str, recorded: Recorded = lambda *_: nullcontext()) -> Login:

@@ -103,14 +103,11 @@ class Overview:
             )
 
         ids, undecided, lost = await self._store.read(question)
-        lines: list[WorkflowLine] = []
-        for begin in range(0, len(ids), PAGE):
-            lines += await self._lines(ids[begin : begin + PAGE], hostnames, undecided)
         return Snapshot(
             now=self._clock(),
             version=version,
-            machines=tuple(await in_slices(lambda each: machine_line(each, lost.get(each.hardware.id)), machines)),
-            workflows=tuple(lines),
+            machines=await _machine_lines(machines, lost),
+            workflows=await self._workflow_lines(ids, hostnames, undecided),
         )
 
     async def snapshot(self, version: str) -> Snapshot:
@@ -122,17 +119,22 @@ class Overview:
             return tables.workflows.unfinished_and_newest(SHOWN_FINISHED), waiting(tables), untold(tables)
 
         ids, undecided, lost = await self._store.read(question)
-        lines: list[WorkflowLine] = []
-        for begin in range(0, len(ids), PAGE):
-            lines += await self._lines(ids[begin : begin + PAGE], hostnames, undecided)
         return Snapshot(
             now=self._clock(),
             version=version,
-            machines=tuple(await in_slices(lambda each: machine_line(each, lost.get(each.hardware.id)), machines)),
-            workflows=tuple(lines),
+            machines=await _machine_lines(machines, lost),
+            workflows=await self._workflow_lines(ids, hostnames, undecided),
             strangers=stranger_lines(self._machines, self._clock()),
             disk=disk_line(await self._disk()),
         )
+
+    async def _workflow_lines(
+        self, ids: Sequence[str], hostnames: Mapping[str, str], lost: Mapping[str, Sequence[LostWork]]
+    ) -> tuple[WorkflowLine, ...]:
+        lines: list[WorkflowLine] = []
+        for begin in range(0, len(ids), PAGE):
+            lines += await self._lines(ids[begin : begin + PAGE], hostnames, lost)
+        return tuple(lines)
 
     async def _lines(
         self, ids: Sequence[str], hostnames: Mapping[str, str], lost: Mapping[str, Sequence[LostWork]]
@@ -161,6 +163,10 @@ class Overview:
         if line.running is None or progress is None:
             return line
         return replace(line, running=replace(line.running, progress=progress))
+
+
+async def _machine_lines(machines: Sequence[MachineStatus], lost: Mapping[str, LostWork]) -> tuple[MachineLine, ...]:
+    return tuple(await in_slices(lambda each: machine_line(each, lost.get(each.hardware.id)), machines))
 
 
 def machine_line(status: MachineStatus, lost: LostWork | None = None) -> MachineLine:

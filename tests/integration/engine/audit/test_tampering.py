@@ -13,6 +13,7 @@ import pytest
 from tests.integration.engine.appliance import Appliance
 from tests.integration.engine.audit.test_audit import ACT, audit_in
 from tinkbox.engine.audit.at_rest import damage_of
+from tinkbox.engine.audit.audit import Audit
 from tinkbox.engine.audit.head import HEAD, KEY, HeadFile
 from tinkbox.engine.people.tokens import Tokens
 from tinkbox.model.access import Right, operator
@@ -114,6 +115,16 @@ TAMPERINGS: dict[str, Callable[[Forger], object]] = {
 }
 
 
+async def written(box: Appliance, folder: Path, number: int) -> Audit:
+    """An audit with so many lines, and its head."""
+    audit = audit_in(box, folder)
+    await audit.load()
+    for _ in range(number):
+        await audit.begin(ACT)
+    await audit.save()
+    return audit
+
+
 def tamper(folder: Path, tampering: Callable[[Forger], object]) -> None:
     with closing(sqlite3.connect(folder / "tinkbox.sqlite")) as database:
         tampering(Forger(database))
@@ -134,11 +145,7 @@ def damage(folder: Path) -> str:
 async def test_verify_notices_what_somebody_did_who_has_the_database_alone(
     box: Appliance, tmp_path: Path, tampering: Callable[[Forger], object], runs: bool
 ) -> None:
-    audit = audit_in(box, tmp_path)
-    await audit.load()
-    for _ in range(LINES):
-        await audit.begin(ACT)
-    await audit.save()
+    audit = await written(box, tmp_path, LINES)
     assert ((await audit.verify()).problem, damage(tmp_path)) == ("", "")
     tamper(tmp_path, tampering)
     if not runs:
@@ -167,9 +174,7 @@ async def test_verify_notices_what_somebody_did_who_has_the_database_alone(
 async def test_trigger_that_swallows_lines_lets_nothing_be_changed_and_is_told(
     box: Appliance, tmp_path: Path, trigger: str
 ) -> None:
-    audit = audit_in(box, tmp_path)
-    await audit.load()
-    await audit.save()
+    audit = await written(box, tmp_path, 0)
     with closing(sqlite3.connect(tmp_path / "tinkbox.sqlite")) as database:
         Forger(database).sql.execute(f"CREATE TRIGGER swallows {trigger}")
     for frees_room in (False, True):
@@ -183,10 +188,7 @@ async def test_trigger_that_swallows_lines_lets_nothing_be_changed_and_is_told(
 
 
 async def test_head_that_is_missing_beside_its_key_is_told_before_a_start(box: Appliance, tmp_path: Path) -> None:
-    audit = audit_in(box, tmp_path)
-    await audit.load()
-    await audit.begin(ACT)
-    await audit.save()
+    await written(box, tmp_path, 1)
     (tmp_path / HEAD).unlink()
     assert f"{tmp_path / HEAD} is missing" in damage(tmp_path)
     tamper(tmp_path, lambda forger: forger.delete("TRUE"))
@@ -208,11 +210,7 @@ async def test_head_that_is_missing_beside_its_key_is_told_before_a_start(box: A
 async def test_lines_that_are_gone_with_the_key_are_told_beside_it(
     box: Appliance, tmp_path: Path, change: Callable[[Forger], object], why: str
 ) -> None:
-    audit = audit_in(box, tmp_path)
-    await audit.load()
-    for _ in range(3):
-        await audit.begin(ACT)
-    await audit.save()
+    await written(box, tmp_path, 3)
     (tmp_path / KEY).unlink()
     tamper(tmp_path, change)
     later = audit_in(box, tmp_path)
@@ -224,11 +222,7 @@ async def test_lines_that_are_gone_with_the_key_are_told_beside_it(
 async def test_lines_that_were_changed_before_the_key_was_lost_are_told_by_their_digests(
     box: Appliance, tmp_path: Path
 ) -> None:
-    audit = audit_in(box, tmp_path)
-    await audit.load()
-    for _ in range(3):
-        await audit.begin(ACT)
-    await audit.save()
+    await written(box, tmp_path, 3)
     (tmp_path / KEY).unlink()
     later = audit_in(box, tmp_path)
     await later.load()
@@ -240,10 +234,7 @@ async def test_lines_that_were_changed_before_the_key_was_lost_are_told_by_their
 async def test_key_that_is_put_back_after_a_start_without_it_is_told_and_its_lines_count_from_then_on(
     box: Appliance, tmp_path: Path
 ) -> None:
-    audit = audit_in(box, tmp_path)
-    await audit.load()
-    await audit.begin(ACT)
-    await audit.save()
+    await written(box, tmp_path, 1)
     (tmp_path / KEY).rename(tmp_path / "away")
     await audit_in(box, tmp_path).load()
     (tmp_path / "away").rename(tmp_path / KEY)
@@ -297,10 +288,7 @@ async def test_lines_of_an_earlier_release_have_no_seal_and_count_as_they_did(bo
 async def test_lines_of_another_key_count_once_it_is_told_that_the_key_is_another(
     box: Appliance, tmp_path: Path
 ) -> None:
-    audit = audit_in(box, tmp_path)
-    await audit.load()
-    await audit.begin(ACT)
-    await audit.save()
+    await written(box, tmp_path, 1)
     (tmp_path / KEY).unlink()
     later = audit_in(box, tmp_path)
     (told,) = await later.load()

@@ -15,6 +15,9 @@ from tinkbox.model.workflow import State
 from tinkbox.wire.syslog import Message, Severity
 
 IN, OUT = 1, 2
+TPM = "ab" * 32
+# What decides which host counts as the machine, and gets its work.
+LETTING_IN = (("PUT", "tpm"), ("DELETE", "tpm"), ("DELETE", "https"))
 
 
 class Rack:
@@ -190,6 +193,9 @@ async def test_that_work_outside_has_a_machine_within_is_told_and_whom_to_ask(ra
         ("GET", "/v1/hardware/machine-1?to_change=retire", None),
         ("GET", "/v1/hardware/machine-1/credential", None),
         ("POST", "/v1/hardware/machine-1/credential", None),
+        ("PUT", "/v1/hardware/machine-1/tpm", {"sha256": TPM}),
+        ("DELETE", "/v1/hardware/machine-1/tpm", None),
+        ("DELETE", "/v1/hardware/machine-1/https", None),
         ("POST", "/v1/workflows", {"template": "hello", "machine": "machine-1"}),
         ("POST", f"/v1/workflows/{mine}/retry", None),
     ):
@@ -208,12 +214,22 @@ async def test_that_work_outside_has_a_machine_within_is_told_and_whom_to_ask(ra
     await rack.done("POST", "/v1/hardware/machine-1/credential")
 
 
-async def test_a_machine_that_a_rollout_comes_to_has_no_credential_for_a_scope(rack: Rack) -> None:
+async def test_what_makes_another_host_the_machine_is_refused_for_a_scope_before_its_turn_in_a_rollout(
+    rack: Rack,
+) -> None:
+    await rack.door.done("PUT", "/v1/hardware/machine-1/tpm", {"sha256": TPM})
     wish = {"template": "hello", "machines": ["machine-2", "machine-1"], "max_parallel": 1}
-    await rack.door.done("POST", "/v1/rollouts", wish)
-    for method in ("GET", "POST"):
-        status, problem = await rack.ask(method, "/v1/hardware/machine-1/credential")
-        assert (status, problem["detail"]) == (409, f"this is not done because of {OUTSIDE}")
+    rollout = (await rack.door.done("POST", "/v1/rollouts", wish))["id"]
+    told = await rack.door.done("GET", "/v1/hardware/machine-1/timeline")
+    for method, path in (("GET", "credential"), ("POST", "credential"), *LETTING_IN):
+        wanted = {"sha256": "0" * 64} if method == "PUT" else None
+        status, problem = await rack.ask(method, f"/v1/hardware/machine-1/{path}", wanted)
+        assert (status, problem["detail"]) == (409, f"this is not done because of {OUTSIDE}"), path
+    assert (await rack.door.done("GET", "/v1/hardware/machine-1"))["tpm"]["accepted"] == TPM
+    assert await rack.door.done("GET", "/v1/hardware/machine-1/timeline") == told
+    await rack.door.done("POST", f"/v1/rollouts/{rollout}/cancel")
+    for method, path in LETTING_IN:
+        await rack.done(method, f"/v1/hardware/machine-1/{path}", {"sha256": TPM} if method == "PUT" else None)
 
 
 async def test_a_machine_means_its_newest_workflow_within_the_scope(rack: Rack) -> None:

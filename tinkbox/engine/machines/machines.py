@@ -408,23 +408,28 @@ class Machines:
     async def accept_tpm(self, key: str, fingerprint: str, who: str, scope: Selector | None = None) -> MachineStatus:
         """For a person, have a machine show the TPM of this fingerprint from its next boot on; empty: its next one is its first.
 
-        Raises Invalid for what is no fingerprint.
+        Raises Invalid for what is no fingerprint, and Conflict as `credential`: another host with such a TPM would be the machine.
         """
         wanted = fingerprint.strip().lower()
         if wanted and not _FINGERPRINT.fullmatch(wanted):
             text = "the SHA-256 of its endorsement key, 64 letters of 0-9 and a-f"
             raise Invalid(f"{one_line(fingerprint, 80)} is no fingerprint of a TPM: that is {text}")
-        record = self.known.find(key)
+        record, within = self.known.find(key), self.within(scope)
+        await self._refuse_beside_work_outside(record.hardware, within)
         await self.sessions.accept_tpm(record.hardware.id, wanted, who)
         self._wakeups.wake(CHANGES)
-        return await self._standing(record, self.within(scope))
+        return await self._standing(record, within)
 
     async def forget_https(self, key: str, who: str, scope: Selector | None = None) -> MachineStatus:
-        """For a person, let a machine boot by plain HTTP again; raises as `get`."""
-        record = self.known.find(key)
+        """For a person, let a machine boot by plain HTTP again; raises as `get`, and Conflict as `credential`.
+
+        Its boot scripts, with the tickets for its work, could be read on the wire then.
+        """
+        record, within = self.known.find(key), self.within(scope)
+        await self._refuse_beside_work_outside(record.hardware, within)
         await self.enrolments.forget(record.hardware.id, who)
         self._wakeups.wake(CHANGES)
-        return await self._standing(record, self.within(scope))
+        return await self._standing(record, within)
 
     def authenticate(self, text: str, instance: str, address: str) -> str:
         """The id of the machine whose worker shows a secret; raises as `Sessions.authenticate` does."""

@@ -27,6 +27,10 @@ UNCUT: Final = 100_000  # columns, of paper
 LONGEST_CAUSE: Final = 1_000  # letters
 WORST: Final = 3  # of those that a limit holds back
 NOTHING_YET: Final = "no machine is known yet: {program} hardware add MAC --name NAME"
+NONE_WITHIN: Final = (
+    "no machine has the labels that your token is for, {labels}",
+    "ask a person whose token has no scope to type {program} hardware label MACHINE KEY=VALUE",
+)
 NONE_OF_THESE: Final = "no machine matches {scope}"
 
 _GRAVE: Final = {Gravity.FAULT: "bold red", Gravity.SUSPECT: "bold yellow", Gravity.HARMLESS: "dim"}
@@ -61,7 +65,7 @@ def plain_picture(snapshot: Snapshot, program: str, scope: Scope = EVERYTHING) -
     problems = [each for each in rows if each.is_problem]
     laid = uncut_layout(rows, snapshot.now)
     if not rows:
-        lines += [(), ((_nothing(snapshot, program, scope), ""),)]
+        lines += [(), *(((each, ""),) for each in _nothing(snapshot, program, scope))]
     else:
         lines += [(), heading(laid)]
     for row in rows:
@@ -106,9 +110,13 @@ def _spread(left: Line, right: Line, width: int) -> Line:
     return (*left, (" " * room, ""), *right) if room > 0 else left
 
 
-def _nothing(snapshot: Snapshot, program: str, scope: Scope) -> str:
-    """What to say where there is no row."""
-    return NONE_OF_THESE.format(scope=scope) if scope and snapshot.machines else NOTHING_YET.format(program=program)
+def _nothing(snapshot: Snapshot, program: str, scope: Scope) -> Sequence[str]:
+    """What to say where there is no row: `scope` is what the view was begun for, and a token may have one of its own."""
+    if scope and snapshot.machines:
+        return (NONE_OF_THESE.format(scope=scope),)
+    if snapshot.scope:
+        return [each.format(labels=clean(snapshot.scope), program=program) for each in NONE_WITHIN]
+    return (NOTHING_YET.format(program=program),)
 
 
 def _counts(snapshot: Snapshot, counts: Sequence[tuple[Standing, int]], scope: str) -> list[Line]:
@@ -177,7 +185,8 @@ def _list(view: View) -> Iterator[Shown]:
     now = view.snapshot.now
     visible = view.shown[view.top : view.top + height]
     if not view.rows:
-        yield ((_nothing(view.snapshot, view.program, view.scope), "yellow" if view.scope else "dim"),), False
+        for each in _nothing(view.snapshot, view.program, view.scope):
+            yield ((each, "yellow" if view.scope else "dim"),), False
         return
     if not visible:
         yield ((f"no machine has {view.filtered_by!r}: Esc shows all of them", "yellow"),), False

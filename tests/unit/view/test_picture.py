@@ -11,6 +11,7 @@ from tests.golden import text as golden
 from tests.unit.view.snapshots import ALL_KINDS, NOW, TROUBLED, failed, held, machine, snapshot, work
 from tinkbox.model.breakpoint import Kind
 from tinkbox.model.diagnosis import MAY_NOT_BOOT, SILENT_FOR
+from tinkbox.model.labels import parse_selector
 from tinkbox.model.limits import SHOWN_HOLDERS
 from tinkbox.model.reasons import Reason
 from tinkbox.model.workflow import State
@@ -19,7 +20,7 @@ from tinkbox.view.keys import Key
 from tinkbox.view.lines import line_width, plain
 from tinkbox.view.pages import gone_page
 from tinkbox.view.picture import picture, plain_picture
-from tinkbox.view.rows import rows_of
+from tinkbox.view.rows import EVERYTHING, Scope, rows_of
 from tinkbox.view.standing import Standing
 from tinkbox.view.state import View, begun, pressed
 from tinkbox.wire.messages.status import (
@@ -75,6 +76,15 @@ def test_the_commands_of_the_view_reach_the_same_appliance() -> None:
     assert "no machine is known yet: tinkbox --data /d hardware add MAC --name NAME" in shown(nothing)
     gone = gone_page("node7", {"retired": {"who": "ann"}}, NOW, 100, "tinkbox --data /d")
     assert "`tinkbox --data /d hardware return node7` takes it back" in plain(gone[-1])
+
+
+@pytest.mark.parametrize("scope", [EVERYTHING, Scope(labels=parse_selector("gpu"))], ids=str)
+def test_who_has_a_scope_without_a_machine_is_told_who_can_give_it_one(scope: Scope) -> None:
+    nothing = replace(snapshot(), scope="rack=r1")
+    for drawn in (shown(begun(nothing, 24, 100, scope)), plain_picture(nothing, "tinkbox", scope)):
+        assert "no machine has the labels that your token is for, rack=r1\n" in drawn
+        assert "ask a person whose token has no scope to type tinkbox hardware label MACHINE KEY=VALUE\n" in drawn
+        assert "hardware add" not in drawn
 
 
 @pytest.mark.parametrize("width", [60, 80, 120])

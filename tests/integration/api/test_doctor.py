@@ -13,6 +13,7 @@ from tinkbox.model.boot import Asker, Stage
 from tinkbox.model.condition_events import Lasting
 from tinkbox.model.diagnosis import Diagnosis, Gravity
 from tinkbox.model.limits import EXAMINATIONS
+from tinkbox.model.sightings import OTHER_HOST
 from tinkbox.model.telling import OUTSIDE
 from tinkbox.model.workflow import State
 
@@ -165,6 +166,24 @@ async def test_what_the_doctor_says_within_a_scope_is_the_same_whatever_is_outsi
     rack.door.found.append(found)
     await rack.door.rounds.round()
     assert [await rack.done("GET", each) for each in urls] == before
+
+
+async def test_a_boot_that_another_host_was_seen_in_last_is_not_examined_within_a_scope_and_it_is_said_why(
+    rack: Rack,
+) -> None:
+    boots(rack, IN)
+    rack.door.box.machines.timeline.saw(
+        mac(IN), Stage.SCRIPT, f"by another host, {mac(OUT)}", **{OTHER_HOST: mac(OUT), "neighbour": mac(OUT)}
+    )
+    for query in ("", f"?machine={mac(IN)}", "?key=machine-1"):
+        told = await rack.done("GET", f"/v1/doctor{query}")
+        assert told["unexamined"][0] == {
+            "what": "how machine machine-1 boots",
+            "why": "what was seen of it last may be of another host, which a token with a scope is not told: ask a person "
+            "whose token has none",
+        }, query
+        assert (told["machines"], told["examined"][0]) == (0, "0 machines by what was seen of them"), query
+        assert (mac(OUT) in str(told), "machine-2" in str(told)) == (False, False), query
 
 
 async def test_a_machine_that_is_busy_with_work_outside_is_told_to_be_so_by_the_doctor(rack: Rack) -> None:

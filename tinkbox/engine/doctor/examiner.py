@@ -581,15 +581,17 @@ class Examiner:
             macs = await self._macs(each)
             if is_one and not macs:
                 raise _without_mac(each)
+            is_examined = True
             for mac in macs:
                 own, is_whole = await self._of_machine_within(
                     scope, base, mac, each, lost, told.get(each), outside, vitals
                 )
                 found += own
                 if not is_whole:
+                    is_examined = False
                     unexamined.append((f"how machine {self.name_of(mac) or mac} boots", _HIDDEN))
                 await asyncio.sleep(0)
-            looked += 1
+            looked += is_examined
         for work in told.values():
             about = {(each.rule, each.subject) for each in found if each.workflow == work.id}
             of_work = await self._of_work(work, base) if work.state not in _UNTOLD or patient is not None else ()
@@ -1070,7 +1072,7 @@ def _stays(seen: Sighting) -> bool:
 # Beside a machine or a workflow.
 _REST = ("everything else", "`tinkbox doctor` without a key examines it")
 _APPLIANCE = "the appliance itself"
-_HIDDEN = "what was seen of it last is not told to a token with a scope, such as what another host did: ask somebody whose token has none"
+_HIDDEN = "what was seen of it last may be of another host, which a token with a scope is not told: ask a person whose token has none"
 _OUTSIDE = (
     "what is outside of the scope of your token",
     "the appliance itself, other DHCP servers and other machines: ask somebody whose token has none",

@@ -242,7 +242,7 @@ def alternatives(handler: object) -> Sequence[Right]:
 def _for_either(handler: Any, right: Right) -> Handler:
     @wraps(handler)
     async def guarded(request: web.Request) -> web.StreamResponse:
-        await _refuse_beyond_scope(request, require_for(request, changes=False, right=right), handler)
+        await _refuse_beyond_scope(request, require_for(request, changes=False, right=right), handler, right)
         await refuse_unknown_names(request)
         response: web.StreamResponse = await handler(request)
         return response
@@ -261,7 +261,7 @@ def _keeping(handler: Any, check: ScopeCheck) -> Handler:
     return keeping
 
 
-async def _refuse_beyond_scope(request: web.Request, person: Caller, handler: object) -> None:
+async def _refuse_beyond_scope(request: web.Request, person: Caller, handler: object, right: Right) -> None:
     if person.scope is None:
         return
     check: ScopeCheck | None = getattr(handler, _KEEPS, None)
@@ -270,7 +270,7 @@ async def _refuse_beyond_scope(request: web.Request, person: Caller, handler: ob
         what = f"{request.method} {resource.canonical if resource is not None else request.path}"
         raise Forbidden(
             f"{person.name} has the scope {person.scope}, and {what} is about more than the machines with these labels: a "
-            "token without a scope may ask for it, `tinkbox token create NAME --right RIGHT` without -l makes one"
+            f"token without a scope may ask for it, and who may {Right.ADMIN} makes one, `tinkbox token create NAME --right {right}`"
         )
     await check(request, person)
 
@@ -278,7 +278,7 @@ async def _refuse_beyond_scope(request: web.Request, person: Caller, handler: ob
 def _guarded(handler: Any, right: Right) -> Handler:
     @wraps(handler)
     async def guarded(request: web.Request) -> web.StreamResponse:
-        await _refuse_beyond_scope(request, require(request, right), handler)
+        await _refuse_beyond_scope(request, require(request, right), handler, right)
         await refuse_unknown_names(request)
         response: web.StreamResponse = await handler(request)
         return response

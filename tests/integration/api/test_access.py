@@ -132,6 +132,8 @@ NEEDED = {
 }
 # What answers those who have a scope, of its machines alone; all else refuses them: whoever adds a route decides it.
 SCOPED = {
+    ("GET", "/healthz"),
+    ("GET", "/openapi.json"),
     ("GET", "/v1/status"),
     ("GET", "/v1/events"),
     ("GET", "/v1/doctor"),
@@ -316,7 +318,10 @@ async def test_a_token_with_a_scope_is_refused_where_a_route_does_not_keep_to_it
             return
         assert response.status == 403
         told = (await response.json(content_type=None))["detail"]
-    assert told.startswith(f"of-rack-r1 has the scope rack=r1, and {method} {path} is about more than")
+    assert told == (
+        f"of-rack-r1 has the scope rack=r1, and {method} {path} is about more than the machines with these labels: a token "
+        f"without a scope may ask for it, and who may admin makes one, `tinkbox token create NAME --right {NEEDED[method, path]}`"
+    )
 
 
 @pytest.mark.parametrize("path", [path for _, path in sorted(FOR_ANY)])

@@ -3,11 +3,14 @@
 from dataclasses import replace
 
 from tests.integration.api.door import Door
+from tests.integration.api.test_scopes import Rack, rack
 from tests.integration.engine.appliance import mac
+from tinkbox import __version__
 from tinkbox.engine.doctor.rounds import MOST
 from tinkbox.model.diagnosis import Diagnosis, Gravity
 from tinkbox.wire.messages.status import Snapshot, decode_snapshot
 
+__all__ = ["rack"]
 DISK = Diagnosis(
     rule="DiskNearlyFull",
     gravity=Gravity.FAULT,
@@ -76,6 +79,21 @@ async def test_healthz_tells_all_of_it_to_those_who_ask(door: Door) -> None:
         assert told[0]["evidence"] == ["3 MiB are free"]
         assert [each["subject"] for each in told] == ["/data", ""]
         assert told[0]["since"] == door.box.clock().isoformat()
+
+
+async def test_healthz_tells_a_token_with_a_scope_that_the_appliance_answers_and_nothing_of_its_health(
+    rack: Rack,
+) -> None:
+    rack.door.found += [DISK, LOADER]
+    await rack.door.rounds.round()
+    assert await rack.done("GET", "/healthz") == {"version": __version__, "status": "ok"}
+    for query in ("?verbose", "?verbose=1", "?verbose="):
+        status, problem = await rack.ask("GET", f"/healthz{query}")
+        assert status == 403
+        assert problem["detail"] == (
+            "of-rack-r1 has the scope rack=r1, and `verbose` tells of all machines and the appliance: leave it out to learn "
+            "whether that answers, and `tinkbox doctor` (/v1/doctor) examines the machines with these labels"
+        )
 
 
 async def test_metrics_have_a_number_for_each_rule(door: Door) -> None:

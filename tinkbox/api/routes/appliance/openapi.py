@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from aiohttp import web
 
-from tinkbox.api.access import needing
+from tinkbox.api.access import by_itself, keeping_to_scope, needing
 from tinkbox.api.answers import Json, written
 from tinkbox.api.json_values import Document
 from tinkbox.api.openapi import description
@@ -22,5 +22,5 @@ def routes(others: Sequence[web.RouteDef]) -> list[web.RouteDef]:
             described.append(json.dumps(description([*others, *own])))
         return written(described[0])
 
-    own = needing(Right.LOOK, web.get("/openapi.json", show))
+    own = needing(Right.LOOK, *keeping_to_scope(by_itself, web.get("/openapi.json", show)))
     return own

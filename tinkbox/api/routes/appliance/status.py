@@ -24,6 +24,7 @@ from tinkbox.engine.views.overview import Overview, limit_lines
 from tinkbox.engine.views.status_changes import StatusChanges
 from tinkbox.model.access import Right
 from tinkbox.model.diagnosis import Diagnosis, Gravity
+from tinkbox.model.errors import Forbidden
 from tinkbox.model.leases import Claimant
 from tinkbox.model.limits import Standing
 from tinkbox.wire.messages.status import (
@@ -84,9 +85,15 @@ def routes(
 
     @takes(VERBOSE)
     async def health(request: web.Request) -> Json[Health]:
-        """Whether the appliance answers, and its version; with `verbose`, all that is wrong with it, its machines and workflows."""
+        """Whether the appliance answers, and its version; with `verbose`, all that is wrong with it, its machines and workflows, which no token with a scope is told."""
         told: Health = {"version": __version__, "status": "ok"}
         if "verbose" in request.query:
+            person = caller(request)
+            if person.scope is not None:
+                raise Forbidden(
+                    f"{person.name} has the scope {person.scope}, and `{VERBOSE.name}` tells of all machines and the appliance: leave "
+                    "it out to learn whether that answers, and `tinkbox doctor` (/v1/doctor) examines the machines with these labels"
+                )
             async with turn(request):
                 told["conditions"] = await in_slices(condition, rounds.all())
                 return answered(told)
@@ -94,8 +101,7 @@ def routes(
 
     return needing(
         Right.LOOK,
-        web.get("/healthz", health),
-        *keeping_to_scope(by_itself, web.get("/v1/status", status)),
+        *keeping_to_scope(by_itself, web.get("/healthz", health), web.get("/v1/status", status)),
     )
 
 

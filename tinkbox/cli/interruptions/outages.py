@@ -7,11 +7,14 @@ from tinkbox.cli.called_as import told
 
 def tell_put_back(place: int | str, of: str = "event") -> None:
     """Say on standard error that the appliance has no event of this place, or no line, behind which it was to go on."""
-    print(
-        f"tinkbox: the appliance has no {of} {place}: was it put back to an earlier day? All that it has follow",
-        file=sys.stderr,
-        flush=True,
-    )
+    if isinstance(place, str):  # as a token with a scope is told it
+        told = (
+            f"no {of} {place} is within the scope of this token: its workflow was deleted or left the scope, or the appliance was "
+            f"put back to an earlier day. All {of}s within follow"
+        )
+    else:
+        told = f"the appliance has no {of} {place}: was it put back to an earlier day? All that it has follow"
+    print(f"tinkbox: {told}", file=sys.stderr, flush=True)
 
 
 class Outages:

@@ -24,7 +24,10 @@ def declare(noun: argparse.ArgumentParser) -> None:
     verbs = add_verbs(noun)
     verb = add_verb(verbs, "watch", watch, "print every event as it happens")
     verb.add_argument(
-        "--after", type=_place, metavar="N", help="first those behind the one whose `sequence` is N; 0: all"
+        "--after",
+        type=_place,
+        metavar="PLACE",
+        help="first those behind the one with this `sequence`: N, or WORKFLOW:N for a token with a scope; 0: all",
     )
     add_format(verb, FORMATS, "table: a line for people (default on a terminal); json: a document on each line")
     add_times(verb)
@@ -37,14 +40,17 @@ def _place(text: str) -> int | str:
     if len(workflow) == LENGTH_OF_ID and number.isascii() and number.isdigit() and len(number) <= MOST_DIGITS:
         return text
     if not (text.isascii() and text.isdigit() and len(text) <= MOST_DIGITS):
-        raise argparse.ArgumentTypeError(f"{text[:40]!r} is no number of an event: write 0 for all, or a `sequence`")
+        raise argparse.ArgumentTypeError(
+            f"{text[:40]!r} is no place of an event: write 0 for all, or a `sequence` as it was told, N or WORKFLOW:N"
+        )
     return int(text)
 
 
 def watch(chosen: argparse.Namespace) -> None:
     """Print a line for each event, without loss or repetition over a restart of the appliance.
 
-    As JSON it has `sequence`, its place among all events, to go on from with `--after`.
+    As JSON it has `sequence`, its place among all events, to go on from with `--after`. A token with a scope is told
+    WORKFLOW:N in its stead, the Nth event of that workflow.
     """
     import asyncio
 

@@ -91,7 +91,7 @@ def test_an_appliance_that_was_never_there_is_3(tinkbox: Tinkbox, appliance: Fak
 @pytest.mark.parametrize("after", ["-1", "x", "1.5", "9" * 19])
 def test_what_is_no_number_of_an_event_is_refused(tinkbox: Tinkbox, appliance: FakeAppliance, after: str) -> None:
     printed = tinkbox("events", "watch", f"--after={after}")
-    assert (printed.status, "is no number of an event" in printed.err) == (2, True)
+    assert (printed.status, "is no place of an event" in printed.err) == (2, True)
     assert appliance.last_event_ids == []
 
 
@@ -141,5 +141,18 @@ def test_the_places_of_a_token_with_a_scope_are_resumed_from_and_told_as_they_ar
     watched = tinkbox("events", "watch", "--after", "0", "-o", "json")
     assert [json.loads(line) for line in watched.out.splitlines()] == [{"sequence": f"{flow}:7", "kind": "x7"}]
     assert appliance.last_event_ids == ["0", f"{flow}:7", f"{flow}:7"]
-    assert watched.err.count(f"the appliance has no event {flow}:7") == 1
-    assert tinkbox("events", "watch", "--after", "x:7").status == 2
+    assert watched.err == (
+        f"tinkbox: no event {flow}:7 is within the scope of this token: its workflow was deleted or left the scope, or the "
+        "appliance was put back to an earlier day. All events within follow\n"
+    )
+    refused = tinkbox("events", "watch", "--after", "x:7")
+    assert refused.status == 2
+    assert (
+        "'x:7' is no place of an event: write 0 for all, or a `sequence` as it was told, N or WORKFLOW:N" in refused.err
+    )
+    (told,) = [
+        each
+        for each in tinkbox("events", "watch", "--help").out.split("\n\n")
+        if "--after" in each and "`sequence`" in each
+    ]
+    assert "WORKFLOW:N for a token with a scope" in " ".join(told.split())

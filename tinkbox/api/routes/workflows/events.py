@@ -57,7 +57,10 @@ def routes(workflows: Workflows, followers: Followers, scopes: Scopes) -> list[w
             return await watch_within(request, person.name, person.scope)
         reached = request.headers.get("Last-Event-ID", "")
         if reached and not is_number(reached):
-            raise Invalid(f"Last-Event-ID is the number of an event, not {quoted(reached)}: leave it out to begin now")
+            raise Invalid(
+                f"Last-Event-ID is the number of an event, not {quoted(reached)}: leave it out to begin now (WORKFLOW:NUMBER is a "
+                "place of tokens with a scope)"
+            )
         wanted = number(request, "after")
         with followers.place(request, person.name):
             newest = await workflows.newest_event()
@@ -73,8 +76,8 @@ def routes(workflows: Workflows, followers: Followers, scopes: Scopes) -> list[w
         place = _PLACE.fullmatch(reached)
         if place is None and asked not in ("", BEGINNING):
             raise Invalid(
-                f"a token with a scope goes on from after=0, or from a place such as WORKFLOW:NUMBER in the header Last-Event-ID, not from {quoted(asked)}: "
-                "leave it out to begin now"
+                f"a token with a scope goes on from 0, or from a place such as WORKFLOW:NUMBER, which it was told, in the header "
+                f"Last-Event-ID (`tinkbox events watch --after`), not from {quoted(asked)}: leave it out to begin now"
             )
         with followers.place(request, who):
             after, begins = 0, BEGINNING

@@ -271,6 +271,7 @@ async def _run(
     gc.collect()
     gc.freeze()
     pulls, proven = appliance.image_routes(), ProvenHosts(time.monotonic)
+    operated = appliance.operator_routes()  # the same at both listeners, for a ticket of one is good at the other
     async with (
         appliance.docker,
         appliance.proxy as proxy,
@@ -279,7 +280,7 @@ async def _run(
         await doors.open(
             sockets.operator_local,
             SOCKET_CONNECTIONS,
-            appliance.operator_routes(),
+            operated,
             [record_changes],
             in_need=True,
             address="http://localhost",
@@ -287,7 +288,7 @@ async def _run(
         await doors.open(
             sockets.operator,
             OPERATOR_CONNECTIONS,
-            appliance.operator_routes(),
+            operated,
             [
                 leads_to_registry(sockets.networks[0].https_registry or sockets.networks[0].registry),
                 bearer_only(appliance.tokens.bearer, appliance.refused_tokens, proven),
@@ -302,7 +303,7 @@ async def _run(
             sockets.images, IMAGE_CONNECTIONS, pulls, [], by_user=True, address=_plain_address(sockets.images)
         )
         pressure = Pressure()
-        leads = leads_to_other_door(appliance.operator_routes(), str(settings.operator.listen))
+        leads = leads_to_other_door(operated, str(settings.operator.listen))
         for each in sockets.networks:
             guards = [
                 pressure.guard(but="/boot/"), proxy.middleware, appliance.traffic.counted(),

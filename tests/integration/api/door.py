@@ -249,6 +249,7 @@ async def open_door(folder: Path) -> AsyncIterator[Door]:
             audit=box.audit,
             audit_deliveries=box.deliveries.standing,
         )
+        routes = operator.routes()  # the same for both listeners, as the appliance has it
         live = LiveRequests(lambda token: PEOPLE.counts(token) or tokens.counts(token))
         end_beyond_scopes(box.machines, tokens, live)
         tokens.tell_ends(live.end)
@@ -258,10 +259,10 @@ async def open_door(folder: Path) -> AsyncIterator[Door]:
         def bearer(text: str) -> Caller | None:
             return PEOPLE.bearer(text) or tokens.bearer(text)
 
-        await _serve(stack, operator, [bearer_only(bearer, RefusedTokens())], tcp, long_answers, live, box.audit)
+        await _serve(stack, routes, [bearer_only(bearer, RefusedTokens())], tcp, long_answers, live, box.audit)
         local = socket.socket(socket.AF_UNIX)
         local.bind(str(folder / "operator.sock"))
-        await _serve(stack, operator, [], local, long_answers, live, box.audit)
+        await _serve(stack, routes, [], local, long_answers, live, box.audit)
         connector = aiohttp.UnixConnector(str(folder / "operator.sock"))
         session = await stack.enter_async_context(aiohttp.ClientSession(connector=connector))
         url = f"http://127.0.0.1:{tcp.getsockname()[1]}"
@@ -269,7 +270,7 @@ async def open_door(folder: Path) -> AsyncIterator[Door]:
             box=box,
             breakpoints=breakpoints,
             shells=hub.shells,
-            routes=operator.routes(),
+            routes=routes,
             streams=limits.of(STREAMS),
             examinations=limits.of(EXAMINATIONS),
             found=found,
@@ -316,7 +317,7 @@ def _described() -> Described:
 
 async def _serve(
     stack: AsyncExitStack,
-    operator: OperatorDoor,
+    routes: Sequence[web.RouteDef],
     guards: Sequence[Middleware],
     listening: socket.socket,
     long_answers: Queue,
@@ -326,7 +327,7 @@ async def _serve(
     guarded = [refusals_become_problems, refused_attempts, *guards, record_changes]
     application = web.Application(middlewares=guarded, client_max_size=0)
     keep_audit(application, audit)
-    add_routes(application, operator.routes())
+    add_routes(application, routes)
     take_turns(application, long_answers)
     end_with_token(application, live)
     runner = web.AppRunner(application, access_log=None, shutdown_timeout=0.05)

@@ -4,7 +4,7 @@ import asyncio
 import io
 import json
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from datetime import timedelta
 
@@ -16,6 +16,7 @@ from tests.integration.api.test_shells import Held, frame
 from tests.integration.engine.appliance import HELLO, hardware, mac
 from tests.integration.engine.held import hold, out
 from tests.integration.registry.serving import until
+from tinkbox.api.routes.workflows import shells
 from tinkbox.engine.workflows.deadlines import REPORTING, STOP_GRACE
 from tinkbox.model.access import BEYOND_SCOPES, Right
 from tinkbox.model.errors import Forbidden
@@ -351,10 +352,44 @@ async def test_a_ticket_opens_nothing_once_its_token_was_revoked(door: Door) -> 
     held = Held(door, worker, await hold(door.box, worker))
     opened = await held.open(await make(door))
     await revoked(door)
-    with pytest.raises(aiohttp.WSServerHandshakeError) as refused:
-        async with held.attached(opened):
+    await refused_each_time(held, opened, 401)
+
+
+async def test_a_ticket_opens_nothing_once_the_machine_left_the_scope_of_its_token(door: Door) -> None:
+    worker = await door.box.machine(1)
+    await relabelled(door, worker, rack="r1")
+    held = Held(door, worker, await hold(door.box, worker))
+    opened = await held.open(await make(door, scope="rack=r1"))
+    await relabelled(door, worker, rack="r2")
+    await refused_each_time(held, opened, 404)
+    await relabelled(door, worker, rack="r1")
+    async with held.attached(opened) as client:
+        async with asyncio.timeout(WITHIN):
+            await revoked(door)
+            while not client.closed:
+                await client.receive()
+
+
+async def test_a_ticket_whose_token_is_not_known_any_more_among_very_many_opens_nothing(
+    door: Door, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shells, "MOST_TICKETS", 2)
+    worker = await door.box.machine(1)
+    held, made = Held(door, worker, await hold(door.box, worker)), await make(door)
+    first, *others = [await held.open(made) for _ in range(3)]
+    await refused_each_time(held, first, 401)
+    for each in others:
+        async with held.attached(each):
             pass
-    assert refused.value.status == 401
+
+
+async def refused_each_time(held: Held, opened: Mapping[str, str], status: int) -> None:
+    """A ticket that was refused is refused again, and never taken for one of a person without a token."""
+    for _ in range(3):
+        with pytest.raises(aiohttp.WSServerHandshakeError) as refused:
+            async with held.attached(opened):
+                pass
+        assert refused.value.status == status
 
 
 async def test_an_archive_that_is_being_sent_is_refused_and_nothing_of_it_is_kept(door: Door) -> None:

@@ -22,7 +22,7 @@ from tinkbox.door.answers.frames import carry, expect_websocket
 from tinkbox.door.requests.live_requests import note_token
 from tinkbox.engine.shells.shells import Listed, Opened, Shells
 from tinkbox.model.access import Caller, Right
-from tinkbox.model.errors import Invalid
+from tinkbox.model.errors import Denied, Invalid
 from tinkbox.model.shells import Mode
 from tinkbox.wire.messages.breakpoints import MAX_WORDS, wish_from_document
 from tinkbox.wire.messages.json_fields import flag, member, text
@@ -98,19 +98,18 @@ class _ShellDoor:
     def __init__(self, shells: Shells, followers: Followers, scopes: Scopes) -> None:
         self._shells = shells
         self._scopes = scopes
-        # Whose tickets are not used yet.
+        # Whose tickets are not used yet: one that is not here opens nothing, for no token would end what it opened.
         self._askers: OrderedDict[str, Caller] = OrderedDict()
         self._followers = followers
 
     @takes(body=OpeningWish)
     async def open(self, request: web.Request) -> Json[OpenedDocument]:
         """Open a shell or run a command, as `model.shells.ShellWish` has it; with `session`, or to `view`, one that is there."""
-        key, who = key_of(request), caller(request).name
-        opened = await self._opened(key, who, await read_object(request))
-        if caller(request).token:
-            self._askers[opened.ticket] = caller(request)
-            if len(self._askers) > MOST_TICKETS:
-                self._askers.popitem(last=False)
+        key, person = key_of(request), caller(request)
+        opened = await self._opened(key, person.name, await read_object(request))
+        self._askers[opened.ticket] = person
+        if len(self._askers) > MOST_TICKETS:
+            self._askers.popitem(last=False)
         if opened.fresh:
             log_change(request, "shell opened", opened.id)
         status = 201 if opened.fresh else 200
@@ -135,14 +134,16 @@ class _ShellDoor:
         session_id, ticket = request.match_info["id"], asked.get("ticket", "")
         person = self._shells.invited(session_id, ticket)
         require_if_known(request, person, Right.ATTACH)
-        asker = self._askers.pop(ticket, None)
-        if asker is not None:
-            note_token(request, asker.token)
-            if asker.scope is not None:  # labels may have changed since; from here on their changes end the request
-                await self._scopes.workflow_of(asker, await self._shells.workflow_of(session_id))
+        asker = self._askers.get(ticket)
+        if asker is None:
+            raise Denied(f"more than {MOST_TICKETS} tickets were given since this one: ask for a new one")
+        note_token(request, asker.token)
+        if asker.scope is not None:  # labels may have changed since; from here on their changes end the request
+            await self._scopes.workflow_of(asker, await self._shells.workflow_of(session_id))
         async with recorded_attachment(request, person, session_id):
             with self._followers.place(request, person):
                 async with self._shells.attached(session_id, ticket, mode, int(after)) as seat:
+                    self._askers.pop(ticket, None)
                     return await carry(request, seat)
 
     @recorded_reading

@@ -16,7 +16,7 @@ from typing import Any
 from aiohttp import web
 
 from tinkbox.api.access import caller, keeps_to_scope
-from tinkbox.api.requests import key_of
+from tinkbox.api.requests import TO_CHANGE, key_of
 from tinkbox.door.problems import Handler
 from tinkbox.door.requests.live_requests import LiveRequests
 from tinkbox.engine.machines.machines import Machines
@@ -49,10 +49,7 @@ class Scopes:
 
     async def workflow(self, request: web.Request, person: Caller) -> None:
         """The check of a route whose KEY is a workflow: all machines of it have to be within the scope.  Raises NotFound."""
-        key = key_of(request)
-        request.match_info["key"] = await self.workflow_of(
-            person, key, ToChange.NO if request.method in _LOOKS else ToChange.ANY
-        )
+        request.match_info["key"] = await self.workflow_of(person, key_of(request), _to_change(request))
 
     def machine_of(self, person: Caller, key: str) -> str:
         """The id of the machine that a key means; raises NotFound, and Conflict where it means several."""
@@ -154,6 +151,15 @@ def end_beyond_scopes(machines: Machines, tokens: Tokens, requests: LiveRequests
 def workflow_machines(workflow: Workflow) -> list[str]:
     """The ids of all machines that a workflow has actions for."""
     return list(dict.fromkeys(each.action.worker for each in workflow.actions))
+
+
+def _to_change(request: web.Request) -> ToChange:
+    """What a key is looked up for.  A word that means nothing is refused by the route, which says what it takes."""
+    if request.method not in _LOOKS:
+        return ToChange.ANY
+    with suppress(ValueError):
+        return ToChange(request.query.get(TO_CHANGE.name, ToChange.NO))
+    return ToChange.NO
 
 
 def _none(kind: str, key: str, person: Caller) -> NotFound:

@@ -100,6 +100,22 @@ async def test_a_name_that_workflows_share_means_the_one_within_the_scope(rack: 
     assert (status, "2 workflows are called" in problem["detail"]) == (409, True)
 
 
+async def test_a_key_means_the_workflow_to_which_it_can_be_done_as_it_does_without_a_scope(rack: Rack) -> None:
+    waits, canceled = await made(rack.door, IN), await made(rack.door, IN)
+    await made(rack.door, OUT)
+    await rack.door.done("POST", f"/v1/workflows/{canceled}/cancel")
+    for key in ("machine-1", mac(IN), "hello_world_workflow"):
+        for to_change, meant in (("", canceled), ("?to_change=0", canceled), ("?to_change=unfinished", waits)):
+            told = await rack.done("GET", f"/v1/workflows/{key}/state{to_change}")
+            assert told["workflow_id"] == meant, (key, to_change)
+    for to_change in ("1", "delete"):
+        path = f"/v1/workflows/hello_world_workflow/state?to_change={to_change}"
+        status, problem = await rack.ask("GET", path)
+        assert (status, "2 workflows are called" in problem["detail"]) == (409, True), to_change
+    status, problem = await rack.ask("GET", f"/v1/workflows/{waits}/state?to_change=nonsense")
+    assert (status, "to_change is one of" in problem["detail"]) == (422, True)
+
+
 async def test_a_machine_s_name_means_the_one_within_the_scope(rack: Rack) -> None:
     document = hardware(OUT)
     document["network"]["interfaces"][0]["dhcp"]["hostname"] = "machine-1"

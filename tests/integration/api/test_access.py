@@ -1,5 +1,6 @@
 """Who may use the operator door for what, and how much it takes in."""
 
+import asyncio
 import getpass
 import json
 import os
@@ -485,6 +486,27 @@ async def test_whoever_may_look_may_ask_for_the_head_alone(door: Door) -> None:
             session.head(f"{door.url}/v1/hardware") as response,
         ):
             assert response.status == status
+
+
+@pytest.mark.parametrize(("method", "path"), [each for each in NEEDED if each[0] == "GET"])
+async def test_an_answer_to_a_question_for_the_head_has_no_body_that_the_next_answer_begins_with(
+    door: Door, method: str, path: str
+) -> None:
+    await door.done("POST", "/v1/hardware", hardware(1))
+    await door.done("POST", "/v1/templates", {"name": "hello", "data": HELLO})
+    flow = await door.done("POST", "/v1/workflows", {"template": "hello", "machine": "machine-1"})
+    key = flow["id"] if "/workflows/" in path else "hello" if "/templates/" in path else "machine-1"
+    asked = path.replace("{key}", key).replace("{id}", "nothing").replace("{kind}", "template")
+    host, port = door.url.removeprefix("http://").split(":")
+    reader, writer = await asyncio.open_connection(host, int(port))
+    head = f"Host: box\r\nAuthorization: Bearer {TOKEN}\r\n"
+    writer.write(
+        f"HEAD {asked} HTTP/1.1\r\n{head}\r\nGET /healthz HTTP/1.1\r\nConnection: close\r\n{head}\r\n".encode()
+    )
+    async with asyncio.timeout(60):
+        _, _, behind = (await reader.read()).partition(b"\r\n\r\n")
+    writer.close()
+    assert behind == b"" or behind.startswith(b"HTTP/1.1 200 OK\r\n"), asked
 
 
 async def who(request: web.Request) -> web.Response:

@@ -94,6 +94,7 @@ def test_the_second_boot_is_by_https_and_another_authority_is_not_believed(firmw
         # Whoever answers in the appliance's place has another authority.
         lab.appliance.kill()
         shutil.rmtree(lab.appliance.data / "tls")
+        lab.appliance.command("authority", "--forget")
         lab.appliance.start_again()
         lab.workflow(ONE, shell("third", "true"))
         before = len(lab.stages(ONE))

@@ -24,9 +24,8 @@ async def streamed(
     response = web.StreamResponse(headers={"Content-Type": content_type, **_AS_IT_COMES, **headers})
     await response.prepare(request)
     with suppress(ConnectionResetError):
-        if (
-            request.method == "HEAD"
-        ):  # aiohttp would write the body, and a proxy take it for the answer to another's request
+        # aiohttp would write the body, and a proxy take it for the answer to another's request.
+        if request.method == "HEAD":
             await response.write_eof()
             return response
         try:

@@ -186,9 +186,9 @@ class Syslog:
             if masks := self._masks_of(tables, mac):
                 numbers = [number for number in sorted(lines) if lines[number].mac == mac]
                 texts = [masks.text(text) if len(text := lines[each].text) > CUT else text for each in numbers]
-                programs = masks.words([lines[each].program for each in numbers])
-                for number, text, program in zip(numbers, masks.words(texts), programs, strict=True):
-                    masked[number] = replace(lines[number], text=text, program=program)
+                programs, texts = _without(masks, [masks.text(lines[each].program) for each in numbers], texts)
+                for number, program, text in zip(numbers, programs, texts, strict=True):
+                    masked[number] = replace(lines[number], program=program, text=text)
         return masked
 
     async def _newest_of(self, macs: Sequence[MacAddress], most: int) -> dict[int, Line]:
@@ -249,6 +249,17 @@ class Syslog:
         if kind not in of_one and sum(each == kind[0] for each, _ in of_one) >= DISKS_TOLD:
             return
         of_one.setdefault(kind, _Few()).add(self._next, line)
+
+
+def _without(masks: Masks, programs: Sequence[str], texts: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
+    """Programs and texts of lines, masked, also where a secret such as USER:PASSWORD was read as the name of a program."""
+    programs, texts = masks.words(programs), masks.words(texts)
+    for behind in (":", ""):  # RFC 3164 and RFC 5424
+        words = masks.words(
+            [word for pair in zip(programs, texts, strict=True) for word in (pair[0] + behind, pair[1])]
+        )
+        programs, texts = [each[: len(each) - len(behind)] for each in words[::2]], words[1::2]
+    return programs, texts
 
 
 def _one_more(lost: Lost | None, at: datetime) -> Lost:

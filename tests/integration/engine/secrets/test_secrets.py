@@ -23,7 +23,7 @@ from tinkbox.store.database import kept_secret_of
 from tinkbox.wire.messages.hosting import Wanted
 from tinkbox.wire.messages.progress import Telling
 from tinkbox.wire.messages.worker import Hello, Offer, Report, decode_offer, encode
-from tinkbox.wire.syslog import MAX_TEXT, Message, Severity
+from tinkbox.wire.syslog import MAX_TEXT, Message, Severity, parse
 
 VALUE = b"correct-horse/battery+staple?"
 TEMPLATE = """\
@@ -304,6 +304,26 @@ async def test_syslog_of_a_machine_is_masked_before_it_is_shown_and_stored(tmp_p
         say(box, 1, f"installed with {secret}")
         assert (await said(box, 1))[-1] == f"installed with {stars}", "until another workflow begins there"
         assert other
+
+
+@pytest.mark.parametrize(
+    "datagram",
+    [
+        "<13>Nov 30 22:00:00 node3 pass:wo rd99:x",
+        "<13>node3 pass:wo rd99:x",
+        "pass:wo rd99:x",
+        "<13>1 2026-11-30T22:00:00Z node3 pass:wo rd99:x - - rest",
+        "<13>1 2026-11-30T22:00:00Z node3 app - - pass:wo rd99:x",
+    ],
+)
+async def test_syslog_is_masked_where_a_secret_is_read_as_the_name_of_a_program(box: Appliance, datagram: str) -> None:
+    worker, _ = await asked(box)
+    await box.secrets.set("db-password", b"pass:wo rd99:x", "ann")
+    await offered(box, worker)
+    for each in parse(datagram.encode()):
+        box.syslog.said(mac(1), each)
+    told = [f"{each.program}: {each.text}" for each in await box.syslog.of([mac(1)], 100)]
+    assert not [each for each in told if "pass" in each or "rd99" in each], told
 
 
 async def test_syslog_of_a_machine_with_a_service_is_masked_as_long_as_its_workflow_goes_on(box: Appliance) -> None:

@@ -57,6 +57,10 @@ class Firm:
         """The one in between once more, which begins and ends so long after the others begin, for these purposes alone."""
         return self._signed("Firm R10", self.between_key, "Firm Root", self.root_key, (begins, ends), purposes)
 
+    def other_root(self, begins: timedelta, ends: timedelta) -> x509.Certificate:
+        """The root once more, which begins and ends so long after the others begin."""
+        return self._signed("Firm Root", self.root_key, "Firm Root", self.root_key, (begins, ends))
+
     def leaf_for(self, *purposes: x509.ObjectIdentifier) -> x509.Certificate:
         """The leaf once more, for these purposes alone."""
         return self._signed("box", self.leaf_key, "Firm R10", self.between_key, None, purposes)

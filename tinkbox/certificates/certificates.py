@@ -130,8 +130,8 @@ class Certificates:
 
     @property
     def own(self) -> tuple[str, frozenset[str]] | None:
-        """The fingerprint of what the operator's chain ends with, and the names that it is shown for; None: none is shown."""
-        return (self._own.authority, self._own.names) if self._own is not None else None
+        """The fingerprint of what the operator's chain leads to, and the names that it is shown for; None: none is shown."""
+        return (self._own.authority(self._clock()), self._own.names) if self._own is not None else None
 
     @property
     def problems(self) -> list[str]:

@@ -13,7 +13,7 @@ from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat, load_pem_private_key
 
-from tinkbox.certificates.chains import broken_link, ends_soon, followed, outdated, soon_outdated, unfit
+from tinkbox.certificates.chains import Chain, ends_soon
 from tinkbox.certificates.contexts import Contexts, server_contexts, show
 from tinkbox.certificates.issuing import called, covers, encoded_key, is_authority, names_of
 from tinkbox.model.errors import Unavailable
@@ -37,24 +37,22 @@ class Remarks:
 
 @dataclass(frozen=True, slots=True)
 class OwnCertificate:
-    """A certificate with its key, and the `change` of the files that it was read from.
-
-    `authority` is the fingerprint of the last certificate of its chain, by which `tinkbox login` has it compared, and `broken_link` what
-    may keep clients from believing that chain, for a person; empty: nothing is known.  `needed` are those of it that clients need.
-    """
+    """A certificate with its key, and the `change` of the files that it was read from."""
 
     contexts: Contexts
     names: frozenset[str]
-    authority: str
     begins: datetime
     ends: datetime
     path: Path
     change: Change
-    broken_link: str
-    needed: Sequence[x509.Certificate]
+    chain: Chain
 
     def is_for(self, host: str) -> bool:
         return covers(self.names, host)
+
+    def authority(self, now: datetime) -> str:
+        """The fingerprint of the last certificate to which the chain leads, by which `tinkbox login` has it compared."""
+        return fingerprint(self.chain.end(now).public_bytes(Encoding.DER))
 
     def problem(self, now: datetime) -> str:
         """Why every client refuses it now, for a person; empty: none is known to."""
@@ -65,11 +63,11 @@ class OwnCertificate:
             )
         if now >= self.ends:
             return f"tls.certificate: {self.path} expired on {self.ends:%Y-%m-%d}: renew it, and it is read again by itself"
-        return unfit(self.needed, self.path) or outdated(self.needed, self.path, now)
+        return self.chain.refusal(now)
 
     def warnings(self, now: datetime) -> list[str]:
         """What will be wrong with it soon, and what some clients refuse, each for a person, while it is valid."""
-        found = [each for each in (self.broken_link, soon_outdated(self.needed, self.path, now)) if each]
+        found = self.chain.warnings(now)
         if ends_soon(self.begins, self.ends, now):
             found.append(
                 f"tls.certificate: {self.path} expires on {self.ends:%Y-%m-%d %H:%M} UTC: renew it, and it is read again by itself"
@@ -103,11 +101,9 @@ def read_own(certificate: Path, key: Path) -> OwnCertificate:
             f"tls.certificate: {certificate} with {key} cannot be used: {error}: have another one made"
         ) from None
     leaf = chain[0]
-    trusted = trusted_certificates()
-    last = fingerprint(chain[-1].public_bytes(Encoding.DER))
     return OwnCertificate(
-        contexts, names, last, leaf.not_valid_before_utc, leaf.not_valid_after_utc, certificate, change,
-        broken_link(chain, certificate, trusted), followed(chain, trusted),
+        contexts, names, leaf.not_valid_before_utc, leaf.not_valid_after_utc, certificate, change,
+        Chain(certificate, chain, trusted_certificates()),
     )  # fmt: skip
 
 

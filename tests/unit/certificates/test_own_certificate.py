@@ -9,7 +9,7 @@ import pytest
 from cryptography import x509
 from cryptography.x509.oid import ExtendedKeyUsageOID
 
-from tests.firm import Firm, pem
+from tests.firm import Firm, fingerprint_of, pem
 from tinkbox.certificates import Certificates
 from tinkbox.certificates.own_certificate import read_own
 from tinkbox.model.errors import Unavailable
@@ -145,8 +145,8 @@ def test_chains_that_clients_can_follow_are_told_nothing_of(firm: Firm, trusts: 
     ("chain", "told"),
     [
         (["leaf", "root"], "certificate 2, CN=Firm Root, did not sign .* CN=box, so clients .*: put the certificate of CN=Firm R10 between"),
-        (["leaf", "root", "between"], "certificate 2, CN=Firm Root, did not sign .*, CN=box, and some .* order: put CN=Firm R10 directly"),
-        (["leaf", "between", "root", "leaf"], "certificate 4, CN=box, did not sign .*, CN=Firm Root, which is a root: take out what"),
+        (["leaf", "root", "between"], "certificate 2, CN=Firm Root, did not sign .*, CN=box, and some .* order: put certificate 3, CN=Firm R10, directly"),
+        (["leaf", "between", "root", "leaf"], "certificate 4, CN=box, is certificate 1 once more: take out certificate 4$"),
     ],
 )  # fmt: skip
 def test_certificates_of_which_one_did_not_sign_the_one_before_are_told(
@@ -166,7 +166,7 @@ def test_certificate_too_many_at_the_end_is_told_to_be_taken_out(firm: Firm, tru
         in told
     )
     (told,) = warnings(firm, firm.leaf, firm.between, firm.between)
-    assert ", CN=Firm R10: take out certificate 3, unless CN=Firm Root is an authority in between" in told
+    assert told.endswith("certificate 3, CN=Firm R10, is certificate 2 once more: take out certificate 3")
     trusts(firm.root)
     for chain in ([firm.leaf, firm.between, extra], [firm.of_root(), extra]):
         (told,) = warnings(firm, *chain)
@@ -188,8 +188,9 @@ def test_authority_in_between_that_is_not_valid_now_is_an_error(
 ) -> None:
     trusts(firm.root)
     behind = [firm.other_between(begins, ends), firm.root][:: 1 if is_in_order else -1]
-    found = read_own(*firm.files([firm.leaf, *behind])).problem(NOW)
-    assert re.search(f"chain.pem the certificate of CN=Firm R10, which signed CN=box, {told}", found), found
+    found, at = read_own(*firm.files([firm.leaf, *behind])).problem(NOW), 2 if is_in_order else 3
+    assert re.search(f"chain.pem certificate {at}, CN=Firm R10, which signed CN=box, {told}", found), found
+    assert f"and put it in the place of certificate {at}." in found
 
 
 def test_authority_in_between_that_expired_is_no_error_where_clients_need_another(
@@ -201,6 +202,61 @@ def test_authority_in_between_that_expired_is_no_error_where_clients_need_anothe
     trusts()
     assert read_own(*firm.files([firm.leaf, expired, firm.between])).problem(NOW) == ""
     assert read_own(*firm.files([firm.of_root(), firm.root, expired])).problem(NOW) == ""
+
+
+@pytest.mark.parametrize(
+    ("begins", "ends", "told"),
+    [
+        (-300, 0, "CN=Firm R10, expired on 2026-11-29, so clients that use GnuTLS, such as wget, refuse the box. It is not needed, for certificate"),
+        (3, 300, "CN=Firm R10, is not valid before 2026-12-02, so clients that use GnuTLS, such as wget, refuse the box. It is not needed, for"),
+        (0, 60, "CN=Firm R10, ends on 2027-01-28. It is not needed, for certificate 3 has the same name and key, and ends on 2027-02-27: take out"),
+    ],
+)  # fmt: skip
+def test_certificate_beside_a_better_one_of_the_same_authority_is_named_until_it_is_taken_out(
+    firm: Firm, trusts: Callable[..., None], begins: int, ends: int, told: str
+) -> None:
+    trusts()
+    other = firm.other_between(timedelta(days=begins), timedelta(days=ends))
+    before = read_own(*firm.files([firm.leaf, other, firm.between, firm.root]))
+    assert before.problem(NOW) == ""
+    (found,) = before.warnings(NOW)
+    assert f"in {before.path} certificate 2, {told}" in found
+    assert found.rpartition(": ")[2] == "take out certificate 2"
+    (found,) = warnings(firm, firm.leaf, firm.between, other, firm.root)
+    assert found.rpartition(": ")[2] == "take out certificate 3"
+    assert "refuse" not in found, "no client takes it before the good one"
+    assert warnings(firm, firm.leaf, firm.between, firm.root) == []
+
+
+def test_root_that_expired_is_a_warning_as_clients_may_have_a_newer_one(
+    firm: Firm, trusts: Callable[..., None]
+) -> None:
+    trusts()
+    expired = firm.other_root(timedelta(-300), timedelta(hours=1))
+    found = read_own(*firm.files([firm.leaf, firm.between, expired]))
+    assert found.problem(NOW) == ""
+    (told,) = found.warnings(NOW)
+    assert (
+        "certificate 3, CN=Firm Root, which is a root, expired on 2026-11-29, so clients refuse the box, unless" in told
+    )
+    assert "put it in the place of certificate 3" in told
+    (told,) = warnings(firm, firm.leaf, firm.between, expired, firm.root)
+    assert told.endswith("take out certificate 3")
+
+
+def test_authority_that_people_compare_is_the_one_to_which_the_chain_leads(
+    firm: Firm, trusts: Callable[..., None]
+) -> None:
+    trusts(firm.root)
+    expired = firm.other_between(timedelta(-300), timedelta(hours=1))
+    for chain, end in (
+        ([firm.leaf], firm.leaf),
+        ([firm.leaf, firm.between], firm.between),
+        ([firm.leaf, firm.between, firm.root, firm.sibling()], firm.root),
+        ([firm.leaf, firm.root, firm.between], firm.root),
+        ([firm.leaf, expired, firm.between], firm.between),
+    ):
+        assert read_own(*firm.files(chain)).authority(NOW) == fingerprint_of(end)
 
 
 def test_authority_in_between_that_ends_before_the_servers_certificate_is_told_in_time(
@@ -228,7 +284,7 @@ def test_certificate_that_is_not_for_servers_is_an_error(
     between = firm.other_between(timedelta(), timedelta(days=300), *purposes)
     for chain, which in (
         ([firm.leaf_for(*purposes), firm.between], "begins with CN=box, which is not for servers"),
-        ([firm.leaf, between], "the certificate of CN=Firm R10, which signed CN=box, is not for servers"),
+        ([firm.leaf, between], "certificate 2, CN=Firm R10, which signed CN=box, is not for servers"),
     ):
         found = read_own(*firm.files(chain)).problem(NOW)
         assert (told in found, which in found, bool(found)) == (True, bool(told), bool(told))

@@ -333,7 +333,7 @@ async def _run(
             *contradictions.lowered(settings),
             *_unanswered(settings, sockets),
             *_warnings(settings, sockets),
-            *(f"wrong: {each}" for each in certificates.problems),
+            *(f"wrong: {each}" for each in (*certificates.refused, *certificates.problems)),
             *(f"warning: {each}" for each in certificates.warnings),
             *_tree(settings, sockets, certificates.fingerprint, certificates.own),
         ):

@@ -545,6 +545,7 @@ class Appliance:
             file_size_limit=file_size_limit,
             descriptors=self.open_files.look,
             certificates=lambda: [*self.certificates.problems, *self.certificates.warnings],
+            refused_certificates=lambda: self.certificates.refused,
             refused_handshakes=self.refused_handshakes.all,
             secrets=self.engine.secrets.unreadable,
             audit_broken=lambda: self.engine.audit.broken,

@@ -134,16 +134,28 @@ class Certificates:
         return (self._own.authority(self._clock()), self._own.names) if self._own is not None else None
 
     @property
-    def problems(self) -> list[str]:
-        """What is wrong with certificates that are shown all the same, each in a sentence with the way out."""
+    def refused(self) -> list[str]:
+        """Why every client refuses a certificate that is shown, each in a sentence with the way out."""
         now = self._clock()
-        own = [self._own_problem] if self._own_problem else self._remarks(now).wrong
-        return [each for each in (*own, self._not_renewed, self._authority_ends(now)) if each]
+        return [*self._remarks(now).wrong, *filter(None, [self._not_renewed_in_time(now)])]
+
+    @property
+    def problems(self) -> list[str]:
+        """What else is wrong with certificates that are shown all the same, in the same way."""
+        now = self._clock()
+        not_renewed = "" if self._not_renewed_in_time(now) else self._not_renewed
+        return [each for each in (self._own_problem, not_renewed, self._authority_ends(now)) if each]
 
     @property
     def warnings(self) -> Sequence[str]:
         """What is no error of the operator's yet, in the same way."""
         return () if self._own_problem else self._remarks(self._clock()).warnings
+
+    def _not_renewed_in_time(self, now: datetime) -> str:
+        if not self._not_renewed or self._loaded is None or now < self._loaded.not_valid_after_utc:
+            return ""
+        ends = self._loaded.not_valid_after_utc
+        return f"the box's certificate expired on {ends:%Y-%m-%d}, so machines and other clients refuse it; {self._not_renewed}"
 
     def _remarks(self, now: datetime) -> Remarks:
         return Remarks() if self._own is None else _remarks(self._own, now)

@@ -285,7 +285,8 @@ class Vitals:
     `data_mount` is where the file system of the data folder is mounted.
     `mirrors` are those of registries of which nothing comes.  `unclean_end` is how the appliance before this one ended, None where it was told to.
     `file_size_limit` is how many bytes a file of the process may have, None for any number, and `descriptors` are those of the process.
-    `certificates` are sentences about those that the doors show, and `refused_handshakes` hosts that do not take them.
+    `certificates` are sentences about those that the doors show, `refused_certificates` about those of them that every client refuses, and
+    `refused_handshakes` hosts that do not take them.
     `audit_broken` is when lines of the audit were found to be missing or replaced last.
     `audit_unsent` are the places that do not take its lines.
     `secrets` is why secrets that are kept cannot be read, empty: they can.
@@ -315,6 +316,7 @@ class Vitals:
     file_size_limit: int | None = None
     descriptors: Descriptors | None = None
     certificates: tuple[str, ...] = ()
+    refused_certificates: tuple[str, ...] = ()
     refused_handshakes: tuple[RefusedHandshake, ...] = ()
     audit_broken: Broken | None = None
     audit_unsent: tuple[Delivery, ...] = ()

@@ -102,6 +102,7 @@ class Sources:
     file_size_limit: Callable[[], int | None] = lambda: None
     descriptors: Callable[[], Descriptors | None] = _untold_descriptors
     certificates: Callable[[], Sequence[str]] = tuple
+    refused_certificates: Callable[[], Sequence[str]] = tuple
     refused_handshakes: Callable[[], Sequence[RefusedHandshake]] = tuple
     audit_broken: Callable[[], Broken | None] = _nothing_broken
     deliveries: Callable[[], Sequence[Delivery]] = tuple
@@ -213,6 +214,7 @@ class Gatherer:
             file_size_limit=self._sources.file_size_limit(),
             descriptors=self._sources.descriptors(),
             certificates=tuple(self._sources.certificates()),
+            refused_certificates=tuple(self._sources.refused_certificates()),
             refused_handshakes=tuple(self._sources.refused_handshakes()),
             audit_broken=self._sources.audit_broken(),
             audit_unsent=tuple(each for each in self._sources.deliveries() if each.problem),

@@ -7,11 +7,13 @@ import shlex
 import subprocess
 from collections.abc import Iterator
 from contextlib import closing
+from datetime import timedelta
 from http.client import HTTPConnection
 from pathlib import Path
 
 import pytest
 
+from tests.firm import Firm
 from tests.integration.cli.serving import (
     DEADLINE,
     PROGRAM,
@@ -64,6 +66,24 @@ def test_a_workflow_that_waits_in_vain_says_for_what_and_the_doctor_says_why(app
     unknown = tinkbox(appliance, "doctor", "nothing")
     assert (unknown.status, unknown.out) == (2, "")
     assert "'nothing' is no machine and no workflow" in unknown.err
+
+
+def test_certificate_that_clients_refuse_is_a_fault_and_one_of_which_some_do_is_none(tmp_path: Path) -> None:
+    at, firm = configure(tmp_path), Firm(tmp_path)
+    give_osie(at.data)
+    expired = firm.other_between(timedelta(-300), timedelta(hours=1))
+    certificate, key = firm.files([firm.leaf, expired])
+    with at.path.open("a") as more:
+        more.write(f"tls: {{certificate: {certificate}, key: {key}}}\n")
+    with serving(at):
+        told = tinkbox(at, "doctor")
+    assert (told.status, "FAULT  CertificateTrouble" in told.out) == (1, True), told.out
+    assert "certificate 2, CN=Firm R10, which signed CN=box, expired on" in told.out
+    firm.files([firm.leaf, expired, firm.between])
+    with serving(at):
+        told = tinkbox(at, "doctor")
+    assert "SUSPECT  CertificateTrouble" in told.out
+    assert "Take out certificate 2." in told.out
 
 
 def test_a_failed_workflow_is_told_by_its_key_and_with_everything(appliance: Configuration) -> None:

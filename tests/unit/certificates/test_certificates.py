@@ -244,8 +244,15 @@ async def test_defect_in_a_look_does_not_end_the_box(
         await certificates.look()
     assert shown(certificates, "127.0.0.1") == before
     assert "was not renewed: MemoryError" in certificates.problems[0]
-    await certificates.look()
+    assert certificates.refused == []
+    clock.now += timedelta(days=200)
+    (told,) = certificates.refused
+    assert re.match(
+        r"the box's certificate expired on 2028-.*refuse it; the box's .* was not renewed: MemoryError", told
+    )
     assert certificates.problems == []
+    await certificates.look()
+    assert (certificates.problems, certificates.refused) == ([], [])
 
 
 async def test_renewed_certificate_that_could_not_be_loaded_is_loaded_by_the_next_look(
@@ -493,7 +500,7 @@ def test_expired_certificate_is_told_and_stops_nothing(opened: Open, theirs: The
     own = theirs.give(["box.example.org"])
     clock.now += timedelta(days=400)
     certificates = opened(own=own)
-    assert "expired on" in certificates.problems[0]
+    assert ("expired on" in certificates.refused[0], certificates.problems) == (True, [])
     shown(certificates, "172.30.0.1")
 
 
@@ -508,7 +515,7 @@ def test_certificate_that_is_not_valid_yet_is_told(opened: Open, theirs: Theirs,
     key.write_bytes(pem(mine))
     (found,) = Certificates.examine(tmp_path, theirs.files, NOW).wrong
     assert "is not valid before 2026-12-01 12:00 UTC, and here it is 2026-11-30 12:00" in found
-    assert opened(own=theirs.files).problems == [found]
+    assert opened(own=theirs.files).refused == [found]
 
 
 def test_certificate_for_other_names_than_the_boxs_is_told(theirs: Theirs) -> None:

@@ -40,16 +40,22 @@ _REMEDIES: Final = {
 
 
 def certificate_trouble(case: Case) -> Iterator[Finding]:
-    """A certificate that ends, was not renewed, or is not for all names of this host."""
-    for each in case.vitals.certificates if case.vitals else ():
-        # The way out stands behind the last colon; a setting that is named first stays as it is written.
-        cause, _, remedy = each.rpartition(": ")
-        yield Finding(
-            gravity=Gravity.SUSPECT,
-            cause=f"{cause if cause.startswith('tls.') else _begun(cause)}.",
-            evidence=(f"{moment(case.now)} {each}",),
-            remedy=f"{_begun(remedy)}.",
-        )
+    """A certificate that every client refuses, that ends, or was not renewed, and a chain that some clients cannot follow."""
+    if case.vitals is None:
+        return
+    for gravity, told in (
+        (Gravity.FAULT, case.vitals.refused_certificates),
+        (Gravity.SUSPECT, case.vitals.certificates),
+    ):
+        for each in told:
+            # The way out stands behind the last colon; a setting that is named first stays as it is written.
+            cause, _, remedy = each.rpartition(": ")
+            yield Finding(
+                gravity=gravity,
+                cause=f"{cause if cause.startswith('tls.') else _begun(cause)}.",
+                evidence=(f"{moment(case.now)} {each}",),
+                remedy=f"{_begun(remedy)}.",
+            )
 
 
 def certificate_refused(case: Case) -> Iterator[Finding]:

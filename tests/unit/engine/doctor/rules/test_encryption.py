@@ -7,6 +7,7 @@ import pytest
 from tests.unit.engine.boot_story import BEGIN, appliance
 from tinkbox.engine.doctor.case import Finding
 from tinkbox.engine.doctor.rules.encryption import certificate_refused, certificate_trouble
+from tinkbox.model.diagnosis import Gravity
 from tinkbox.model.vitals import HandshakeTrouble, RefusedHandshake, Vitals
 
 DOOR = "https://172.30.0.1"
@@ -85,6 +86,15 @@ def test_a_certificate_that_was_not_renewed_is_told_with_the_way_out() -> None:
     (found,) = certificate_trouble(appliance(vitals=told))
     assert (found.cause, found.remedy) == ("The box's certificate was not renewed.", "Free room there.")
     assert not list(certificate_trouble(appliance()))
+
+
+def test_certificate_that_every_client_refuses_is_a_fault() -> None:
+    both = Vitals(
+        at=BEGIN, certificates=("soon: renew it",), refused_certificates=("tls.certificate: c.pem expired: renew it",)
+    )
+    refused, soon = certificate_trouble(appliance(vitals=both))
+    assert (refused.gravity, refused.cause) == (Gravity.FAULT, "tls.certificate: c.pem expired.")
+    assert soon.gravity is Gravity.SUSPECT
 
 
 def test_setting_that_is_named_first_is_no_cause_by_itself() -> None:

@@ -250,6 +250,45 @@ def test_operators_chain_with_its_root_is_told_as_the_operators(firm: Firm, tmp_
         assert box.certificates.own == (fingerprint_of(firm.root), frozenset(["localhost"]))
 
 
+@pytest.mark.parametrize("unneeded", ["behind", "of the same authority", "out of order"])
+def test_certificates_that_clients_do_not_need_keep_no_person_out(
+    firm: Firm, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, unneeded: str
+) -> None:
+    expired = firm.other_between(timedelta(-300), timedelta(hours=1))
+    chain = {
+        "behind": [firm.leaf, firm.between, firm.root, firm.sibling()],
+        "of the same authority": [firm.leaf, expired, firm.between, firm.root],
+        "out of order": [firm.leaf, firm.root, firm.between],
+    }[unneeded]
+    root = tmp_path / "root.pem"
+    root.write_bytes(pem(firm.root))
+    with tls_box(tmp_path / "box", own=firm.files(chain)) as box:
+        url = box.url.replace("127.0.0.1", "localhost")
+        asked = ["curl", "-sSf", "--cacert", root, "-H", f"Authorization: Bearer {TOKEN}", f"{url}/v1/osie"]
+        assert run(asked, stdout=PIPE, check=True).stdout == b"[]"
+        failed = run_here("login", url, stdin=LINE)
+        assert f"whether {fingerprint_of(firm.root)}, which {url} shows, is the right authority" in failed.err
+        assert box.certificates.own == (fingerprint_of(firm.root), frozenset(["localhost"]))
+        for named in (firm.root, firm.between):
+            assert run_here("login", url, "--fingerprint", fingerprint_of(named), stdin=LINE).status == 0
+            assert run_here("osie", "list").status == 0
+        assert run_here("logout").status == 0
+        monkeypatch.setenv("SSL_CERT_FILE", str(root))
+        assert run_here("login", url, stdin=LINE).status == 0
+        assert run_here("login", "--list").out == f"* {url}  trusted by this host\n"
+
+
+def test_authority_of_a_stranger_behind_a_certificate_that_this_host_trusts_asks_for_nothing(
+    firm: Firm, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root, stranger = tmp_path / "root.pem", self_signed(new_key()).certificate
+    root.write_bytes(pem(firm.root))
+    monkeypatch.setenv("SSL_CERT_FILE", str(root))
+    with tls_box(tmp_path / "box", own=firm.files([firm.of_root(), stranger])) as box:
+        done = run_here("login", box.url.replace("127.0.0.1", "localhost"), stdin=LINE)
+    assert (done.status, done.err) == (0, "")
+
+
 def test_certificate_alone_is_not_called_an_authority(firm: Firm, tmp_path: Path) -> None:
     with tls_box(tmp_path / "box", own=firm.files([firm.leaf])) as box:
         url, alone = box.url.replace("127.0.0.1", "localhost"), fingerprint_of(firm.leaf)

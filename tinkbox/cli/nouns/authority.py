@@ -11,8 +11,8 @@ from tinkbox.model.text import clean_block
 
 STORY: Final = """\
 Print the certificate of the box's own authority, in PEM, and its fingerprint on
-standard error; behind it that of the last certificate of tls.certificate, which
-is shown to who asks by a name of that.
+standard error; behind it that of the authority at the end of the chain in
+tls.certificate, which is shown to who asks by a name of that.
 Programs that trust it reach the box over HTTPS: `tinkbox authority > ca.pem`.
 A box whose DATA/tls is lost, or holds another authority, does not start: put
 it back, or type `tinkbox authority --forget` to go on with another authority."""
@@ -37,7 +37,7 @@ def show(chosen: argparse.Namespace) -> None:
     # An appliance of an earlier release does not tell it.
     if own := found.get("own"):
         names = ", ".join(own["names"])
-        print(clean(f"{own['fingerprint']}  for {names}: the last one in the file of tls.certificate"), file=sys.stderr)
+        print(clean(f"{own['fingerprint']}  for {names}: the end of the chain in tls.certificate"), file=sys.stderr)
     print(clean_block(found["certificate"]), end="")
 
 

@@ -84,9 +84,9 @@ def trusted_authority(url: str, kept: str, expected: str | None) -> str:
                     verify(url, kept, SECONDS)
                     return kept
             except ssl.SSLCertVerificationError as error:
-                if kept and fingerprint_of(shown_authority(url, SECONDS)) == fingerprint_of(kept):
+                if kept and fingerprint_of(shown_authority(url, SECONDS, fingerprint_of(kept))) == fingerprint_of(kept):
                     raise Unreachable(distrusted(url, url, kept, error, SECONDS)) from None
-        shown = shown_authority(url, SECONDS)
+        shown = shown_authority(url, SECONDS, wanted)
         if wanted and fingerprint_of(shown) != wanted:
             raise Unreachable(_other_than_named(url, wanted, shown))
         if kept and not wanted and not Questions(yes=False).can_ask:

@@ -1,7 +1,9 @@
 """Whether the box that answers is the one that is meant: by its authority, which `tinkbox login` keeps, or by those that this host trusts."""
 
 import ssl
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from socket import create_connection
 from typing import Any, Final
@@ -50,25 +52,53 @@ def verify(url: str, authority: str, seconds: float) -> None:
         _end(context.wrap_socket(plain, server_hostname=host))
 
 
-def shown_authority(url: str, seconds: float) -> str:
-    """The certificate (PEM) at the end of the chain that a box shows, of which nothing is proven.
+def shown_authority(url: str, seconds: float, sought: str = "") -> str:
+    """The certificate (PEM) to which the chain that a box shows leads, of which nothing is proven; or the `sought` one, if it shows that.
 
-    It is sent no word.  Raises OSError, ssl.SSLError among them, where no handshake comes to an end.
+    Clients care as little what else a box shows.  `sought` is a fingerprint.  It is sent no word.  Raises OSError, ssl.SSLError among them, where no handshake comes to an end.
     """
-    return _shown_chain(url, seconds)[-1]
+    shown = _shown_chain(url, seconds)
+    return next((each for each in shown.all if fingerprint_of(each) == sought), shown.path[-1])
 
 
-def _shown_chain(url: str, seconds: float) -> list[str]:
-    """All that a box shows, in PEM, its own first; raises the same."""
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    """All that a box shows, in PEM, its own certificate first, and of that what leads from there to an authority by the names of each."""
+
+    all: Sequence[str]
+    path: Sequence[str]
+
+
+def _shown_chain(url: str, seconds: float) -> _Shown:
+    """Raises the same."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE
     host, port = _place(url)
     with create_connection((host, port), seconds) as plain:
         shown = context.wrap_socket(plain, server_hostname=host)
-        chain = _chain(shown)
+        # Python 3.13 has this without what the certificates tell, and before it has no public name.
+        chain = shown._sslobj.get_unverified_chain()  # type: ignore[attr-defined]  # noqa: SLF001
         _end(shown)
-    return list(map(ssl.DER_cert_to_PEM_cert, chain))
+    told = [each.get_info() for each in chain]
+    pems = [each.public_bytes() for each in chain]
+    return _Shown(pems, [pems[at] for at in _path(told, datetime.now(UTC).timestamp())])
+
+
+def _path(told: Sequence[Mapping[str, Any]], now: float) -> list[int]:
+    """Where those of a chain stand that lead from the first to an authority; of two of one name the one that is valid and lasts longer counts."""
+
+    def lasts(at: int) -> tuple[bool, float]:
+        begins, ends = (ssl.cert_time_to_seconds(told[at][each]) for each in ("notBefore", "notAfter"))
+        return begins <= now < ends, ends
+
+    found = [0]
+    while told[found[-1]]["subject"] != (issuer := told[found[-1]]["issuer"]):
+        signers = [at for at, each in enumerate(told) if at not in found and each["subject"] == issuer]
+        if not signers:
+            break
+        found.append(max(signers, key=lasts))
+    return found
 
 
 def is_surely_unknown(authority: str) -> bool:
@@ -211,7 +241,7 @@ def printed_behind(shown: str) -> str:
 def _other_authority(url: str, authority: str, seconds: float) -> str:
     """The authority (PEM) that a box shows, if that is another one; empty: it is the same, or cannot be seen."""
     try:
-        shown = shown_authority(url, seconds)
+        shown = shown_authority(url, seconds, fingerprint_of(authority))
         return "" if fingerprint_of(shown) == fingerprint_of(authority) else shown
     except (OSError, ValueError):
         return ""
@@ -220,7 +250,7 @@ def _other_authority(url: str, authority: str, seconds: float) -> str:
 def _outdated_authority(url: str, seconds: float, now: float) -> str:
     """Which authority behind a box's own certificate is not valid at `now` (seconds since 1970), and since when; empty: none, or it cannot be seen."""
     try:
-        chain = _shown_chain(url, seconds)
+        chain = _shown_chain(url, seconds).path
     except (OSError, ValueError):
         return ""
     for told in filter(None, map(_names, chain[1:])):
@@ -235,12 +265,3 @@ def _outdated_authority(url: str, seconds: float, now: float) -> str:
 def _place(url: str) -> tuple[str, int]:
     parts = urlsplit(url)
     return parts.hostname or "", parts.port or _PORT
-
-
-def _chain(shown: ssl.SSLSocket) -> list[bytes]:
-    """The certificates that a server sent, in DER, its own first."""
-    if hasattr(shown, "get_unverified_chain"):  # from Python 3.13 on
-        return list(shown.get_unverified_chain())
-    # Before that it has the same without a public name.
-    chain = shown._sslobj.get_unverified_chain()  # type: ignore[attr-defined]  # noqa: SLF001
-    return [ssl.PEM_cert_to_DER_cert(each.public_bytes()) for each in chain]

@@ -12,7 +12,7 @@ from tinkbox.wire.authority import fingerprint
 
 
 class OwnCertificateDocument(TypedDict):
-    """The certificate of `tls.certificate`: the `names` that it is shown for, and the `fingerprint` of the last one of its chain."""
+    """The certificate of `tls.certificate`: the `names` that it is shown for, and the `fingerprint` of the one at the end of its chain."""
 
     names: list[str]
     fingerprint: str
@@ -26,7 +26,7 @@ class AuthorityDocument(TypedDict):
     own: OwnCertificateDocument | None
 
 
-# The fingerprint of what the operator's chain ends with, and the names that it is shown for; None: there is none.
+# The fingerprint of the end of the operator's chain, and the names that it is shown for; None: there is none.
 Own = Callable[[], tuple[str, Set[str]] | None]
 
 

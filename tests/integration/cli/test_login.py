@@ -349,6 +349,59 @@ def test_box_that_shows_an_operators_certificate_since_is_logged_in_to_once_its_
             assert run_here("login", "--list").out == f"* {url}  {trust}\n"
 
 
+@pytest.mark.parametrize("since", ["the box's own", "another authority's"])
+def test_box_that_this_host_trusted_and_does_not_any_more_is_told_as_changed(
+    firm: Firm, tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch, since: str
+) -> None:
+    root = tmp_path / "root.pem"
+    root.write_bytes(pem(firm.root))
+    monkeypatch.setenv("SSL_CERT_FILE", str(root))
+    with tls_box(tmp_path / "box", own=firm.files([firm.leaf, firm.between])) as box:
+        url, port = box.url.replace("127.0.0.1", "localhost"), int(box.url.rpartition(":")[2])
+        assert run_here("login", url, stdin=LINE).status == 0
+    before, other = home.read_text(), Firm(tmp_path)
+    own = None if since == "the box's own" else other.files([other.leaf, other.between, other.root])
+    with tls_box(tmp_path / "box", port, own=own) as box:
+        now = box.certificates.fingerprint if own is None else fingerprint_of(other.root)
+        for command in (["osie", "list"], ["events", "watch"], ["login", url]):
+            failed = run_here(*command, stdin=LINE)
+            assert failed.status == 3
+            assert (
+                "shows an authority that this host does not trust. When you logged in, this host trusted" in failed.err
+            )
+            assert "so somebody may be between you and the box. Nothing was sent." in failed.err
+            assert f"You accepted a box trusted by this host, and now it shows {now}" in failed.err
+            assert f"`tinkbox login {url} --fingerprint {now}` keeps the new one" in failed.err
+            told = "tls.certificate may have been taken out" if own is None else "renewed by another authority"
+            assert told in failed.err
+        with Person(["login", url], {"XDG_CONFIG_HOME": str(tmp_path / "config"), "SSL_CERT_FILE": str(root)}) as anna:
+            anna.sees(b"accepted: a box trusted by this host")
+            anna.sees(f"now:      {now}".encode())
+            anna.sees(b"Is it the same?")
+            anna.type(b"\r")
+            anna.sees(b"what was kept stays")
+            assert anna.ends() == 1
+        assert (box.heard, home.read_text()) == ([], before)
+        assert run_here("login", url, "--fingerprint", now, stdin=b"").status == 0
+        assert run_here("login", "--list").out == f"* {url}  {now}\n"
+
+
+def test_box_that_this_host_trusted_and_whose_certificate_expired_is_told_so(
+    firm: Firm, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = tmp_path / "root.pem"
+    root.write_bytes(pem(firm.root))
+    monkeypatch.setenv("SSL_CERT_FILE", str(root))
+    with tls_box(tmp_path / "box", own=firm.files([firm.leaf, firm.between])) as box:
+        url, port = box.url.replace("127.0.0.1", "localhost"), int(box.url.rpartition(":")[2])
+        assert run_here("login", url, stdin=LINE).status == 0
+    expired = firm.other_between(timedelta(-300), timedelta(hours=1))
+    with tls_box(tmp_path / "box", port, own=firm.files([firm.leaf, expired])):
+        failed = run_here("login", url, stdin=LINE)
+    assert failed.status == 3
+    assert "(certificate has expired): the authority Firm R10 behind the box's certificate ended on " in failed.err
+
+
 def test_operators_chain_that_does_not_hold_together_is_told(firm: Firm, tmp_path: Path) -> None:
     with tls_box(tmp_path / "box", own=firm.files([firm.leaf, firm.root])) as box:
         url = box.url.replace("127.0.0.1", "localhost")

@@ -54,21 +54,22 @@ def login(chosen: argparse.Namespace) -> None:
     if not chosen.url:
         chosen.usage_error("name the box, such as https://box:7080")
     url = box_url(chosen.url)
-    kept = read_boxes().of(url)
-    authority = trusted_authority(url, kept.authority, chosen.fingerprint)
-    keep(url, authority, _token_by_issuer(url, authority) if chosen.oidc else _token(url, kept.token))
+    kept = read_boxes().boxes.get(url)
+    authority = trusted_authority(url, kept.authority if kept else None, chosen.fingerprint)
+    keep(url, authority, _token_by_issuer(url, authority) if chosen.oidc else _token(url, kept.token if kept else ""))
 
 
-def trusted_authority(url: str, kept: str, expected: str | None) -> str:
+def trusted_authority(url: str, kept: str | None, expected: str | None) -> str:
     """The authority (PEM) of a box that a person trusts; empty where this host trusts the box anyway.
 
-    `kept` is the one that was accepted before, `expected` the fingerprint that it must have, as typed.  Raises Unreachable where
-    the box shows another, Invalid where a person does not trust it, or cannot be asked.
+    `kept` is the one that was accepted before, empty: this host trusted the box, None: no login is kept of it; `expected` is the
+    fingerprint that it must have, as typed.  Raises Unreachable where the box shows another, Invalid where a person does not trust it, or cannot be asked.
     """
     from tinkbox.client.operator.box_certificates import (
         changed_authority,
         distrusted,
         fingerprint_of,
+        is_of_known,
         is_surely_unknown,
         shown_authority,
         verify,
@@ -81,15 +82,17 @@ def trusted_authority(url: str, kept: str, expected: str | None) -> str:
         if not wanted or (kept and fingerprint_of(kept) == wanted):
             try:
                 if kept or not is_surely_unknown(shown_authority(url, SECONDS)):
-                    verify(url, kept, SECONDS)
-                    return kept
+                    verify(url, kept or "", SECONDS)
+                    return kept or ""
             except ssl.SSLCertVerificationError as error:
                 if kept and fingerprint_of(shown_authority(url, SECONDS, fingerprint_of(kept))) == fingerprint_of(kept):
+                    raise Unreachable(distrusted(url, url, kept, error, SECONDS)) from None
+                if not kept and is_of_known(error):
                     raise Unreachable(distrusted(url, url, kept, error, SECONDS)) from None
         shown = shown_authority(url, SECONDS, wanted)
         if wanted and fingerprint_of(shown) != wanted:
             raise Unreachable(_other_than_named(url, wanted, shown))
-        if kept and not wanted and not Questions(yes=False).can_ask:
+        if kept is not None and not wanted and not Questions(yes=False).can_ask:
             raise Unreachable(changed_authority(url, url, kept, shown))
         known_here = bool(kept) and not wanted and _is_trusted_here(url, shown)
         try:
@@ -98,7 +101,7 @@ def trusted_authority(url: str, kept: str, expected: str | None) -> str:
             raise Unreachable(distrusted(url, url, shown, error, SECONDS)) from None
     except (OSError, ValueError) as error:
         raise Unreachable(_unreached(url, error)) from None
-    if kept and not wanted:
+    if kept is not None and not wanted:
         _have_change_trusted(url, kept, shown, known_here=known_here)
         return "" if known_here else shown
     if not wanted:
@@ -185,14 +188,14 @@ def _have_trusted(url: str, shown: str) -> None:
 
 
 def _have_change_trusted(url: str, kept: str, shown: str, *, known_here: bool) -> None:
-    """Ask whether what a box shows (PEM) is right, which is another than the one that is kept (PEM).
+    """Ask whether what a box shows (PEM) is right, which is another than the one that is kept (PEM; empty: it was trusted by this host).
 
     `known_here`: this host trusts it anyway, and what is kept from then on is no certificate.
     """
-    from tinkbox.client.operator.box_certificates import another, fingerprint_of, printed_behind, why_changed
+    from tinkbox.client.operator.box_certificates import accepted, another, fingerprint_of, printed_behind, why_changed
 
-    print(clean(another(url, shown)))
-    print(clean(f"  accepted: {fingerprint_of(kept)}"))
+    print(clean(another(url, kept, shown)))
+    print(clean(f"  accepted: {accepted(kept)}"))
     print(clean(f"  now:      {fingerprint_of(shown)}"))
     if why := why_changed(kept, shown).strip():
         print(why)
@@ -201,6 +204,8 @@ def _have_change_trusted(url: str, kept: str, shown: str, *, known_here: bool) -
             "This host trusts who signed it. If you say yes, it is trusted as any other site, and no fingerprint is kept."
         )
     print(f"`tinkbox authority` on the box prints the right one{printed_behind(shown)}.")
+    if not kept:
+        print(f"If this host should know it, say no, and {_TRUST_IT}.")
     if not Questions(yes=False).agreed("Is it the same?", proposed=False):
         raise Invalid(
             "you did not say yes, so nothing was sent, and what was kept stays: until the box shows that again, commands to it are refused"

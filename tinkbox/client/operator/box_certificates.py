@@ -22,6 +22,7 @@ NO_TLS: Final = "WRONG_VERSION_NUMBER"  # of OpenSSL: what answers begins with n
 _OUTDATED: Final = (9, 10)
 _OTHER_NAME: Final = (62, 64)
 _OTHER_PURPOSE: Final = 26
+_UNKNOWN: Final = (18, 19, 20, 21)
 _MOST_OF_NAME: Final = 200  # characters
 
 
@@ -150,8 +151,16 @@ def fingerprint_of(authority: str) -> str:
     return fingerprint(ssl.PEM_cert_to_DER_cert(authority))
 
 
-def distrusted(where: str, url: str, authority: str, error: ssl.SSLCertVerificationError, seconds: float) -> str:
-    """What to say of a box whose certificate is not accepted: why, and what to type."""
+def is_of_known(error: ssl.SSLCertVerificationError) -> bool:
+    """Whether a certificate is not accepted although an authority signed it that is trusted: for its name, its time or its purpose."""
+    return error.verify_code in (*_OTHER_NAME, *_OUTDATED, _OTHER_PURPOSE)
+
+
+def distrusted(where: str, url: str, authority: str | None, error: ssl.SSLCertVerificationError, seconds: float) -> str:
+    """What to say of a box whose certificate is not accepted: why, and what to type.
+
+    `authority` (PEM) is the one that is kept of it, empty: those that this host trusts; None: nothing is kept.
+    """
     what = f"{where} shows a certificate that is not valid ({error.verify_message})"
     if error.verify_code in _OTHER_NAME:
         return (
@@ -181,6 +190,8 @@ def distrusted(where: str, url: str, authority: str, error: ssl.SSLCertVerificat
             f"{what}: the certificates that it shows do not follow one from the other. In the file of tls.certificate of its tinkbox.yaml "
             "the box's own has to stand first, and behind it the one that signed it, and so on"
         )
+    if authority is not None and error.verify_code in _UNKNOWN and (shown := _other_authority(url, authority, seconds)):
+        return changed_authority(where, url, authority, shown)
     return (
         f"{what}: `tinkbox login {url}` shows the fingerprint of its authority and keeps that. Or have this host trust the "
         "authority, whose file SSL_CERT_FILE may name"
@@ -198,27 +209,43 @@ def speaks_no_tls(where: str) -> str:
 
 
 def changed_authority(where: str, url: str, kept: str, shown: str) -> str:
-    """What to say of a box that shows another authority (PEM) than the one that is kept (PEM)."""
+    """What to say of a box that shows another authority (PEM) than the one that is kept (PEM; empty: those that this host trusts)."""
     return (
-        f"{another(where, shown)} Nothing was sent. You accepted {fingerprint_of(kept)}, and now it shows {fingerprint_of(shown)}. "
+        f"{another(where, kept, shown)} Nothing was sent. You accepted {accepted(kept)}, and now it shows {fingerprint_of(shown)}. "
         f"{why_changed(kept, shown)}Type `tinkbox authority` on the box: it prints the right one{printed_behind(shown)}. If that is what it "
         f"shows now, `tinkbox login {url} --fingerprint {fingerprint_of(shown)}` keeps the new one, and your token"
     )
 
 
-def another(where: str, shown: str) -> str:
+def another(where: str, kept: str, shown: str) -> str:
     """How it begins to be told that a box shows another (PEM) than the one that a person accepted."""
-    return f"{where} shows another {what_is(shown)} than the one that you accepted, so somebody may be between you and the box."
+    if kept:
+        return f"{where} shows another {what_is(shown)} than the one that you accepted, so somebody may be between you and the box."
+    article = "an" if is_authority(shown) else "a"
+    return (
+        f"{where} shows {article} {what_is(shown)} that this host does not trust. When you logged in, this host trusted who signed the box's "
+        "certificate, so somebody may be between you and the box."
+    )
+
+
+def accepted(kept: str) -> str:
+    """What a person accepted: a fingerprint, or what this host trusts."""
+    return fingerprint_of(kept) if kept else "a box trusted by this host"
 
 
 def why_changed(kept: str, shown: str) -> str:
-    """What may have had a box that showed what is kept (PEM) show another (PEM) since, with a space behind it; empty: nothing is known."""
+    """What may have had a box that showed what is kept (PEM; empty: trusted by this host) show another (PEM) since, with a space behind it; empty: nothing is known."""
     if is_boxs_own(shown):
         return (
             ""
-            if is_boxs_own(kept)
+            if kept and is_boxs_own(kept)
             else "You accepted that of an operator's certificate, and this is called as a box's own authority: tls.certificate may have been taken "
             "out, or lost this name, or it cannot be used. "
+        )
+    if not kept:
+        return (
+            "This host may trust fewer authorities than it did, as without the SSL_CERT_FILE of your login; or the operator's certificate was "
+            "renewed by another authority, or lacks one in between since. "
         )
     if is_boxs_own(kept):
         return (
@@ -241,8 +268,9 @@ def printed_behind(shown: str) -> str:
 def _other_authority(url: str, authority: str, seconds: float) -> str:
     """The authority (PEM) that a box shows, if that is another one; empty: it is the same, or cannot be seen."""
     try:
-        shown = shown_authority(url, seconds, fingerprint_of(authority))
-        return "" if fingerprint_of(shown) == fingerprint_of(authority) else shown
+        sought = fingerprint_of(authority) if authority else ""
+        shown = shown_authority(url, seconds, sought)
+        return "" if fingerprint_of(shown) == sought else shown
     except (OSError, ValueError):
         return ""
 

@@ -410,7 +410,8 @@ class Connection(ABC):
                 "https://HOST:7080`, or TINKBOX_SERVER and TINKBOX_TOKEN"
             )
         if isinstance(error, ssl.SSLCertVerificationError):
-            return Unreachable(distrusted(self.where, self.url, self.authority, error, LOOK_SECONDS))
+            kept = self.authority if self.authority or self._variable == LOGIN else None
+            return Unreachable(distrusted(self.where, self.url, kept, error, LOOK_SECONDS))
         if isinstance(error, ssl.SSLError) and error.reason == NO_TLS:
             return Unreachable(speaks_no_tls(self.where))
         if self.socket and (there := local_appliance(self.socket.parent)) is not None:

@@ -186,8 +186,8 @@ class Syslog:
             if masks := self._masks_of(tables, mac):
                 numbers = [number for number in sorted(lines) if lines[number].mac == mac]
                 texts = [masks.text(text) if len(text := lines[each].text) > CUT else text for each in numbers]
-                programs, texts = _without(masks, [masks.text(lines[each].program) for each in numbers], texts)
-                for number, program, text in zip(numbers, programs, texts, strict=True):
+                programs = [masks.text(lines[each].program) for each in numbers]
+                for number, program, text in zip(numbers, *_without(masks, programs, texts), strict=True):
                     masked[number] = replace(lines[number], program=program, text=text)
         return masked
 

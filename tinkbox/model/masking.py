@@ -1,15 +1,12 @@
 """Secrets in what programs print: found in every usual spelling, and blotted out in place.
 
 A mask is as long as what it hides, so that offsets into an output stay true.  A value is looked for as it is, in base64 at each
-of its three alignments (RFC 4648, sections 4 and 5), percent-encoded (RFC 3986, section 2.1), in JSON (RFC 8259,
-section 7), in hex, as a shell quotes it, with the line ends of a terminal, and each longer line of it by itself; each of these
-also wrapped or with blanks in it, with any letter escaped, in the lines of a hex dump, and byte for byte in hex with something
-between (`model.spelled_otherwise`).
+of its three alignments (RFC 4648, sections 4 and 5), in hex, in Latin-1, and each longer line of it by itself.  Quoting, wrapping
+and escapes are not listed: what they do to the letters is undone in the output and in the value alike (`model.spelled_otherwise`).
 """
 
 import base64
 import json
-import re
 import shlex
 import urllib.parse
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -18,15 +15,7 @@ from typing import Final
 
 from tinkbox.model.reasons import ReasonText
 from tinkbox.model.services import Standing
-from tinkbox.model.spelled_otherwise import (
-    percent_decoded,
-    unbroken,
-    undumped,
-    unescaped,
-    unseparated,
-    without_backslashes,
-    without_breaks,
-)
+from tinkbox.model.spelled_otherwise import CODES, Reading, undumped, unfilled, unseparated, without_filling
 from tinkbox.model.workflow import Outcome
 
 MASK: Final = b"*"
@@ -41,8 +30,6 @@ _ESCAPED: Final = 7  # bytes of a letter at most: \\u00xx, or "0x00, " with the 
 _WRAPPED: Final = 16  # bytes between two line ends at least
 _SLACK: Final = 160  # a line of a dump, twice
 _FEW: Final = 300  # beginnings of spellings that are looked for one by one; of more, at each place of the output whether it is one
-_QUOTED: Final = re.compile(r"[\"'\\|&;()<>!{}*\[\]?^$`]|^[~#]")  # by bash (`sh_contains_shell_metas`)
-_UNPRINTABLE: Final = (re.compile(r"[\x00-\x1f\x7f]+"), re.compile(r"[^\x20-\x7e]+"))  # by locale
 _MOST_TRIED: Final = 256  # places where a spelling may begin or end, before the first of them is taken for one
 _TO_MASK: Final = bytes(each if each in b"\r\n" else MASK[0] for each in range(256))
 
@@ -62,42 +49,22 @@ def _forms(value: bytes) -> Iterator[bytes]:
     trimmed = value.strip()
     for each in {value, trimmed}:
         yield each
-        yield each.replace(b"\r\n", b"\n").replace(b"\n", b"\r\n")  # as a terminal shows it
         yield each.hex().encode()
         yield each.hex().upper().encode()
         yield from _base64(each)
-        percent = urllib.parse.quote_from_bytes(each, safe="")
-        for quoted in (percent, urllib.parse.quote_from_bytes(each, safe="/"), percent.replace("%20", "+")):
-            yield quoted.encode()
-            yield _lower_hex(quoted)
+        yield each.replace(b" ", b"+")  # in a query
         text = each.decode(errors="surrogateescape")
-        for ascii_only in (True, False):
-            yield _encoded(json.dumps(text, ensure_ascii=ascii_only)[1:-1])
-        yield _encoded(shlex.quote(text).strip("'"))
-        yield _encoded(text.replace("'", "'\\''"))  # `set -x` of bash
-        for apart in _UNPRINTABLE:
-            yield _encoded(" ".join(_in_trace(word, apart) for word in text.split()))
-            yield _encoded(_in_message(text, apart))
-        yield _encoded(text.replace("$", "$$"))  # Compose
-        yield _encoded(text.replace("'", "''"))  # YAML and SQL
-        yield _encoded(text.replace('"', '""'))  # CSV (RFC 4180)
+        yield b"".join(_latin(letter) for letter in text)
+        yield _encoded(json.dumps(text)[1:-1])
+        yield urllib.parse.quote_from_bytes(each, safe="").encode()
+        if len(without_filling(each)) < _LEAST:
+            yield _encoded(shlex.quote(text).strip("'"))
+            yield _encoded(text.replace("'", "'\\''"))
 
 
-def _in_trace(word: str, apart: re.Pattern[str]) -> str:
-    """A word as `set -x` of bash prints it, once its escapes are read: of a variable without quotation marks, `$V`, each word has its own."""
-    if _QUOTED.search(word):
-        return "'" + word.replace("'", "'\\''") + "'"
-    return f"$'{word}'" if apart.search(word) else word
-
-
-def _in_message(text: str, apart: re.Pattern[str]) -> str:
-    """As GNU's programs quote a file's name in messages, once the escapes of what is `apart` are read."""
-    return apart.sub(r"'$'\g<0>''", text.replace("'", "'\\''")).removesuffix("''")
-
-
-def _lower_hex(quoted: str) -> bytes:
-    pieces = quoted.split("%")
-    return "%".join([pieces[0], *(each[:2].lower() + each[2:] for each in pieces[1:])]).encode()
+def _latin(letter: str) -> bytes:
+    r"""Its code point where that is one byte, as `\xe9` is meant by Python and YAML."""
+    return bytes([ord(letter)]) if 0x80 <= ord(letter) <= 0xFF else _encoded(letter)
 
 
 def _encoded(text: str) -> bytes:
@@ -126,7 +93,7 @@ class _Patterns:
             self._by_beginning.setdefault(each[:_LEAST], []).append(each)
 
     def spans(self, data: bytes, at_start: int, at_end: int) -> Iterator[tuple[int, int]]:
-        """Where they stand, and where at the ends a part of one may."""
+        """Where they stand, and where at the ends a part of one may; one that goes on behind the data ends behind it."""
         taken: dict[bytes, int] = {}
         for place in self._places(data):
             for pattern in self._by_beginning[data[place : place + _LEAST]]:
@@ -136,7 +103,7 @@ class _Patterns:
                         taken[pattern] = place + len(pattern)
         for pattern in self.all:
             if at_end and (begun := _begun(data, pattern, at_end)):
-                yield len(data) - begun, len(data)
+                yield len(data) - begun, len(data) + 1
             if at_start and (ended := _ended(data, pattern, at_start)):
                 yield 0, ended
 
@@ -163,12 +130,13 @@ class Masks:
     all: bool = False
     longest: int = 0
     _printed: _Patterns = field(init=False, repr=False, compare=False)
-    _unbroken: _Patterns = field(init=False, repr=False, compare=False)
+    _unfilled: _Patterns = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        squeezed = {without_breaks(each) for each in self.patterns}
+        decoded = {code.decoded(each) for each in self.patterns for code in CODES}
+        unfilled = {without_filling(each) for each in (*self.patterns, *decoded)}
         object.__setattr__(self, "_printed", _Patterns(self.patterns))
-        object.__setattr__(self, "_unbroken", _Patterns(each for each in squeezed if len(each) >= _LEAST))
+        object.__setattr__(self, "_unfilled", _Patterns(each for each in unfilled if len(each) >= _LEAST))
 
     @classmethod
     def of(cls, values: Iterable[bytes]) -> "Masks":
@@ -245,18 +213,18 @@ class Masks:
 
     def _spans(self, data: bytes, at_start: int, at_end: int) -> Iterator[tuple[int, int]]:
         yield from self._printed.spans(data, at_start, at_end)
-        for read, patterns in (
-            (unbroken, self._unbroken),
-            (unescaped, self._printed),
-            (without_backslashes, self._printed),
-            (percent_decoded, self._printed),
-            (undumped, self._unbroken),
-            (unseparated, self._unbroken),
-        ):
-            reading = read(data)
-            if reading is not None:
-                for begin, end in patterns.spans(reading.text, at_start, at_end):
-                    yield reading.printed(begin, end)
+        for reading in _readings(data):
+            for begin, end in self._unfilled.spans(reading.text, at_start, at_end):
+                yield reading.printed(begin, end)
+
+
+def _readings(data: bytes) -> Iterator[Reading]:
+    for code in CODES:
+        if decoded := code.read(data):
+            yield unfilled(decoded.text, decoded) or decoded
+    for read in (unfilled, undumped, unseparated):
+        if reading := read(data):
+            yield reading
 
 
 def masked_outcome(masks: Masks, outcome: Outcome) -> Outcome:

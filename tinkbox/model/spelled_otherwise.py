@@ -1,4 +1,4 @@
-"""What a program printed, read as other programs would: without line breaks and blanks, without escapes, and a dump as its digits.
+"""What a program printed, read as other programs would: its letters alone, without escapes, and a dump as its digits.
 
 Each reading is a text of its own whose places lead back to what was printed, so that a secret found in it is masked there.
 """
@@ -6,21 +6,15 @@ Each reading is a text of its own whose places lead back to what was printed, so
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
-_BREAKS: Final = b"\r\n\t "
-_BROKEN: Final = re.compile(rb"[\r\n\t ]+")
-# RFC 8259, section 7, what PHP and Python write beside it, a byte as Python and C write it, and what bash escapes (`printf %q`, `declare -p`,
-# also with a `$` before it: octal digits, and letters that are not those of JSON).
-_ESCAPE: Final = re.compile(
-    rb"\\(?:u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|([0-3]?[0-7]{1,2})|"
-    rb"([\"'\\/abefnrtvE !$&()*,;<>?\[\]^`{|}#~]))"
-)
-# The beginning of one, at the end of a piece.
-_CUT: Final = re.compile(
-    rb"\\(?:[0-3]?[0-7]?|x[0-9a-fA-F]?|u(?:[0-9a-fA-F]{0,3}|[dD][89abAB][0-9a-fA-F]{2}(?:\\(?:u[0-9a-fA-F]{0,3})?)?))?\Z"
-)
+# What programs put between the letters of a text, or leave out: when they wrap it, and when they quote it, however often (shells, JSON,
+# YAML, SQL, CSV; a letter that is escaped by itself as in `\!`; `$$` and `%%`).
+_FILLING: Final = b"\r\n\t '\"\\$%"
+_FILLED: Final = re.compile(rb"[\r\n\t '\"\\$%]+")
+_HEX: Final = rb"[0-9a-fA-F]"
 _NAMED: Final = {
     b"a": b"\a",
     b"b": b"\b",
@@ -32,12 +26,7 @@ _NAMED: Final = {
     b"t": b"\t",
     b"v": b"\v",
 }
-# Every letter may be escaped by itself, whatever that means elsewhere: `[[ a == "$V" ]]` under `set -x`, and patterns (`re.escape`).
-_EACH: Final = re.compile(rb"\\(.)", re.DOTALL)
-_CUT_EACH: Final = re.compile(rb"\\\Z")
-# RFC 3986, section 2.1; programs differ in which letters they encode so.
-_PERCENT: Final = re.compile(rb"%([0-9a-fA-F]{2})")
-_CUT_PERCENT: Final = re.compile(rb"%[0-9a-fA-F]?\Z")
+_ENTITIES: Final = {b"amp": b"&", b"lt": b"<", b"gt": b">", b"quot": b'"', b"apos": b"'"}
 # A line of `xxd`, and one of `hexdump -C` or `od -t x1`: an offset and the digits, with a column of letters behind them or none.
 _DUMPED: Final = re.compile(
     rb"^ {0,4}[0-9a-fA-F]{6,16}(?::((?: (?:[0-9a-fA-F]{2}){1,16}(?![0-9a-fA-F]))+)|"
@@ -45,11 +34,12 @@ _DUMPED: Final = re.compile(
     re.MULTILINE,
 )
 
-
 # Bytes in hex, each with something before it (`%53`, `0x53, `) or behind it (`53:`, `53-`); at the end of a piece the last may be cut.
 _MARKED: Final = rb"(?:(?:0[xX]|%)[0-9a-fA-F]{2}[:,\s-]*|[0-9a-fA-F]{2}[:-]\s*)"
-_SEPARATED: Final = re.compile(rb"%b+(?:[0-9a-fA-F]{2}|(?:0[xX]?|%%|[0-9a-fA-F]|(?:0[xX]|%%)[0-9a-fA-F])\Z)?" % _MARKED)
+_LAST: Final = rb"(?:[0-9a-fA-F]{2}|(?:0[xX]?|%|[0-9a-fA-F]|(?:0[xX]|%)[0-9a-fA-F])\Z)?"
 _LEAST_SEPARATED: Final = 6  # bytes, unless more may come
+_SEPARATED: Final = re.compile(rb"(?=%%|0[xX]|[0-9a-fA-F]{2}[:-])%b{%d,}%b" % (_MARKED, _LEAST_SEPARATED - 1, _LAST))
+_SEPARATED_AT_END: Final = re.compile(rb"%b+%b\Z" % (_MARKED, _LAST))
 _BYTE: Final = re.compile(rb"(?:0[xX]|%)?([0-9a-fA-F]{1,2})")
 _NO_DIGIT: Final = re.compile(rb"(?<=[ ,])0[xX]?\Z")  # but the beginning of the next
 # One of these is in all of that, and in little else; each begins with a letter of its own, for which a search is quick.
@@ -71,25 +61,46 @@ Part = tuple[int, int, int]
 class Reading:
     """A text, and its `parts` one after the other, which are asked for only where something in it is looked for in print.
 
-    What of a part of a `whole` reading is masked is so to the end of that part.
+    It was read from what has `length` bytes, or from the text of its `source`.  What of a part of a `whole` reading is masked is so
+    to the end of that part.
     """
 
-    def __init__(self, text: bytes, parts: Callable[[], Iterable[Part]], *, whole: bool = False) -> None:
+    def __init__(
+        self,
+        text: bytes,
+        parts: Callable[[], Iterable[Part]],
+        length: int,
+        *,
+        whole: bool = False,
+        source: "Reading | None" = None,
+    ) -> None:
         self.text = text
         self._parts = parts
+        self._length = length
         self._whole = whole
+        self._source = source
         self._at: list[int] = []
         self._origins: list[int] = []
         self._ends: list[int] = []
 
     def printed(self, begin: int, end: int) -> tuple[int, int]:
-        """Where in what was printed the piece of the text from `begin` to before `end` stands; it is not empty."""
+        """Where in what was printed the piece of the text from `begin` to before `end` stands; it is not empty.
+
+        An `end` behind the text is one behind what was printed: the piece goes on there.
+        """
         if not self._at:
             self._place()
-        first, last = bisect_right(self._at, begin) - 1, bisect_right(self._at, end - 1) - 1
+        first = bisect_right(self._at, begin) - 1
+        found = min(self._origins[first] + begin - self._at[first], self._ends[first]), self._until(end)
+        return self._source.printed(*found) if self._source else found
+
+    def _until(self, end: int) -> int:
+        if end > len(self.text):
+            return self._length + 1
+        last = bisect_right(self._at, end - 1) - 1
         following = self._at[last + 1] if last + 1 < len(self._at) else len(self.text)
         until = self._ends[last] if self._whole or end == following else self._origins[last] + end - self._at[last]
-        return min(self._origins[first] + begin - self._at[first], self._ends[first]), min(until, self._ends[last])
+        return min(until, self._ends[last])
 
     def _place(self) -> None:
         length = 0
@@ -100,71 +111,68 @@ class Reading:
             length += size
 
 
-def without_breaks(data: bytes) -> bytes:
-    """The same without line ends, tabs and blanks."""
-    return data.translate(None, _BREAKS)
+def without_filling(data: bytes) -> bytes:
+    """The same without what may stand between letters: line ends and blanks, quotation marks, backslashes, `$` and `%`."""
+    return data.translate(None, _FILLING)
 
 
-def unbroken(data: bytes) -> Reading | None:
-    """What was wrapped, or has blanks in it, in one piece; None: it is."""
-    text = without_breaks(data)
+def unfilled(data: bytes, source: Reading | None = None) -> Reading | None:
+    """The letters without that, of the text of a `source` where there is one; None: there is none of it."""
+    text = without_filling(data)
     if len(text) == len(data):
         return None
 
     def parts() -> Iterator[Part]:
-        breaks = [(0, 0), *(each.span() for each in _BROKEN.finditer(data)), (len(data), len(data))]
-        return ((end - begin, begin, end) for (_, begin), (end, _) in pairwise(breaks) if end > begin)
+        between = [(0, 0), *(each.span() for each in _FILLED.finditer(data)), (len(data), len(data))]
+        return ((end - begin, begin, end) for (_, begin), (end, _) in pairwise(between) if end > begin)
 
-    return Reading(text, parts)
-
-
-def unescaped(data: bytes) -> Reading | None:
-    r"""What stands behind escapes such as `\u0026` and `\/`; None: there are none."""
-    return _replaced(data, _ESCAPE, _CUT, _meant) if b"\\" in data else None
+    return Reading(text, parts, len(data), source=source)
 
 
-def without_backslashes(data: bytes) -> Reading | None:
-    r"""What stands behind `\h\u\n\t`, each letter as it is; None: there is none."""
-    return _replaced(data, _EACH, _CUT_EACH, lambda found: found[1]) if b"\\" in data else None
+@dataclass(frozen=True, slots=True)
+class Code:
+    """How programs write some letters as others, decoded however often that was done.
 
+    One of `marks` is in each of these; `cut` is the beginning of one at the end of a piece.
+    """
 
-def percent_decoded(data: bytes) -> Reading | None:
-    """What stands behind `%26` and the like; None: there is none."""
-    return _replaced(data, _PERCENT, _CUT_PERCENT, lambda found: bytes([int(found[1], 16)])) if b"%" in data else None
+    marks: tuple[bytes, ...]
+    written: re.Pattern[bytes]
+    cut: re.Pattern[bytes]
+    meant: Callable[[re.Match[bytes]], bytes]
 
+    def decoded(self, text: bytes) -> bytes:
+        """A whole text, with what is meant."""
+        return self.written.sub(self.meant, text)
 
-def _replaced(
-    data: bytes, pattern: re.Pattern[bytes], beginning: re.Pattern[bytes], meant: Callable[[re.Match[bytes]], bytes]
-) -> Reading:
-    """What is meant by what has a pattern, in the place of that; the `beginning` of one at the end is left out."""
-    texts, parts, place = list[bytes](), list[Part](), 0
-    cut = beginning.search(data, max(0, len(data) - 12))
-    until = cut.start() if cut else len(data)
+    def read(self, data: bytes) -> Reading | None:
+        """What a piece means, without the beginning of a code at its end; None: there is neither a code nor a beginning."""
+        cut = self.cut.search(data, max(0, len(data) - _LONGEST_CUT))
+        if not cut and not any(each in data for each in self.marks):
+            return None
+        until = cut.start() if cut else len(data)
+        text, replaced = self.written.subn(self.meant, data[:until])
+        return Reading(text, lambda: self._parts(data, until), len(data)) if replaced or cut else None
 
-    def add(text: bytes, begin: int, end: int) -> None:
-        if text:
-            texts.append(text)
-            parts.append((len(text), begin, end))
-
-    for each in pattern.finditer(data, 0, until):
-        add(data[place : each.start()], place, each.start())
-        add(meant(each), each.start(), each.end())
-        place = each.end()
-    add(data[place:until], place, until)
-    if parts:
-        parts[-1] = (*parts[-1][:2], len(data))
-    return Reading(b"".join(texts), lambda: parts)
+    def _parts(self, data: bytes, until: int) -> list[Part]:
+        parts, place = list[Part](), 0
+        for each in self.written.finditer(data, 0, until):
+            parts.append((each.start() - place, place, each.start()))
+            parts.append((len(self.meant(each)), each.start(), each.end()))
+            place = each.end()
+        return [each for each in (*parts, (until - place, place, until)) if each[0]]
 
 
 def undumped(data: bytes) -> Reading | None:
     """The digits of hex dumps; None: there is none.  The column of letters belongs to the digits before it."""
-    texts, parts = list[bytes](), list[Part]()
+    texts, parts, length = list[bytes](), list[Part](), 0
     for line in _DUMPED.finditer(data):
         group = line.lastindex or 1
         for digits in re.finditer(rb"[0-9a-fA-F]+", line[group]):
             texts.append(digits[0])
             parts.append((len(digits[0]), line.start(group) + digits.start(), line.end()))
-    return Reading(b"".join(texts), lambda: parts, whole=True) if texts else None
+        length = line.end()
+    return Reading(b"".join(texts), lambda: parts, length, whole=True) if texts else None
 
 
 def unseparated(data: bytes) -> Reading | None:
@@ -178,7 +186,13 @@ def unseparated(data: bytes) -> Reading | None:
             texts.append(b" ")
             parts.append((1, place, begin))
 
-    for run in _SEPARATED.finditer(data, 0 if likely else max(0, len(data) - _AT_END)):
+    def runs() -> Iterator[re.Match[bytes]]:
+        if likely:
+            yield from _SEPARATED.finditer(data)
+        if place < len(data) and (last := _SEPARATED_AT_END.search(data, max(place, len(data) - _AT_END))):
+            yield last
+
+    for run in runs():
         cut = _NO_DIGIT.search(run[0])
         found = list(_BYTE.finditer(data, run.start(), run.start() + cut.start() if cut else run.end()))
         if len(found) < _LEAST_SEPARATED and run.end() < len(data):
@@ -188,20 +202,73 @@ def unseparated(data: bytes) -> Reading | None:
         parts += [(len(each[1]), each.start(), each.end()) for each in found]
         place = run.end()
     part_until(len(data))
-    return Reading(b"".join(texts), lambda: parts, whole=True) if place else None
+    return Reading(b"".join(texts), lambda: parts, len(data), whole=True) if place else None
 
 
-def _meant(escape: re.Match[bytes]) -> bytes:
-    high, low, one, octet, octal, name = escape.groups()
-    if high:
-        return chr(0x10000 + ((int(high, 16) & 0x3FF) << 10) + (int(low, 16) & 0x3FF)).encode()
+def _letter(number: int) -> bytes:
+    try:
+        return chr(number).encode(errors="surrogateescape")
+    except UnicodeEncodeError:
+        return chr(number).encode(errors="surrogatepass")
+    except (ValueError, OverflowError):
+        return b""
+
+
+def _escaped(found: re.Match[bytes]) -> bytes:
+    name, octet, high, low, short, long, braced, octal = found.groups()
+    if name:
+        return _NAMED[name]
     if octet:
         return bytes([int(octet, 16)])
     if octal:
         return bytes([int(octal, 8)])
-    if name:
-        return _NAMED.get(name, name)
-    try:
-        return chr(int(one, 16)).encode(errors="surrogateescape")
-    except UnicodeEncodeError:
-        return chr(int(one, 16)).encode(errors="surrogatepass")
+    if high:
+        return _letter(0x10000 + ((int(high, 16) & 0x3FF) << 10) + (int(low, 16) & 0x3FF))
+    return _letter(int(short or long or braced, 16))
+
+
+def _entity(found: re.Match[bytes]) -> bytes:
+    if found.lastindex == 1:
+        return _ENTITIES[found[1]]
+    return _letter(int(found[2]) if found[2] else int(found[3], 16))
+
+
+def _shown(found: re.Match[bytes]) -> bytes:
+    high, high_control, high_letter, letter = found.groups()
+    if high:
+        return bytes([0x80 | ord(high_letter) ^ (0x40 if high_control else 0)])
+    return bytes([ord(letter) ^ 0x40])
+
+
+_LONGEST_CUT: Final = 24  # bytes
+CODES: Final = (
+    # What JSON (RFC 8259, section 7), YAML, C, Go, Python, Perl, JavaScript and bash escape, with any number of backslashes before it.
+    Code(
+        (b"\\",),
+        re.compile(
+            rb"\\(?<!\\\\)\\*+(?:([abefnrtvE])|x(%b{2})|u([dD][89abAB]%b{2})\\++u([dD][c-fC-F]%b{2})|"
+            rb"u(%b{4})|U(%b{8})|[ux]\{(%b{1,6})\}|([0-3]?[0-7]{1,2}))" % ((_HEX,) * 6)
+        ),
+        re.compile(
+            rb"(?<!\\)\\++(?:[0-3]?[0-7]?|x%b?|U%b{0,7}|[ux]\{%b{0,6}|u(?:%b{0,3}|[dD][89abAB]%b{2}(?:\\+(?:u%b{0,3})?)?))?\Z"
+            % ((_HEX,) * 6)
+        ),
+        _escaped,
+    ),
+    # RFC 3986, section 2.1; programs differ in which letters they encode so.
+    Code(
+        (b"%",),
+        re.compile(rb"%%(?:25)*(%b{2})" % _HEX),
+        re.compile(rb"%%(?:25)*%b?\Z" % _HEX),
+        lambda found: bytes([int(found[1], 16)]),
+    ),
+    # XML and HTML.
+    Code(
+        (b"&",),
+        re.compile(rb"&(?:amp;)*(?:(amp|lt|gt|quot|apos)|#([0-9]{1,7})|#[xX](%b{1,6}));" % _HEX),
+        re.compile(rb"&(?:amp;)*(?:#[0-9]{0,7}|#[xX]%b{0,6}|[a-z]{0,4})\Z" % _HEX),
+        _entity,
+    ),
+    # `cat -v`.
+    Code((b"M-", b"^"), re.compile(rb"(M-)(\^?)([ -~])|\^([?-_])"), re.compile(rb"(?:M(?:-\^?)?|\^)\Z"), _shown),
+)

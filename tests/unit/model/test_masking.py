@@ -2,8 +2,11 @@
 
 import base64
 import binascii
+import html
+import itertools
 import json
 import os
+import pprint
 import re
 import shlex
 import shutil
@@ -11,9 +14,10 @@ import subprocess
 import textwrap
 import time
 import urllib.parse
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import pytest
+import yaml
 
 from tinkbox.model.masking import Masks
 
@@ -91,6 +95,127 @@ def test_what_a_message_of_gnu_programs_quotes_is_masked(value: str, locale: str
     assert shown.startswith("cat: ")
     assert "No such file" in shown
     assert not re.search(r"here|there|ends|plain|[0-9]{3}", shown), shown
+
+
+def masked_in_pieces(masks: Masks, printed: bytes, ends: Sequence[int]) -> bytes:
+    return b"".join(
+        masks.piece(printed[max(0, begin - masks.reach) : begin], printed[begin:end], known=True)
+        for begin, end in itertools.pairwise([0, *ends, len(printed)])
+    )
+
+
+def shown_of(value: str, masked: bytes) -> list[str]:
+    """What of a value can still be read: three letters in a row."""
+    threes = (value[place : place + 3] for place in range(len(value) - 2))
+    return [each for each in threes if re.fullmatch("[a-zA-Z0-9]{3}", each) and each.encode() in masked]
+
+
+MIXED = 'Zaq\'s"wex" r!tyu$iop\\dfg%41hjk<b>&zé😀\txcv'
+HARD = [
+    MIXED, "two words-é", "Zaq\\nwex\\tzé%25rty", "first line\nÜber\nlast", "qwe&amp;^AbcM-xyz%%def", 'Zaq""wex\'\'rty$$uio',
+    "".join(f"K{each:02}w+x&<'\"é! $" for each in range(15)),
+]  # fmt: skip
+SPELLED: dict[str, Callable[[str], object]] = {
+    "ascii": ascii,
+    "repr of repr": lambda value: repr(repr(value)),
+    "JSON in JSON in JSON": lambda value: json.dumps(json.dumps(json.dumps(value))),
+    "JSON of wrapped base64": lambda value: json.dumps(base64.encodebytes(value.encode()).decode()),
+    "YAML": lambda value: yaml.safe_dump({"of": {"a": value}}),
+    "YAML in Unicode": lambda value: yaml.safe_dump([value], allow_unicode=True),
+    "pprint": lambda value: pprint.pformat({"a": value}, width=40),
+    "Rust and Ruby": lambda value: "".join(each if each.isascii() else f"\\u{{{ord(each):x}}}" for each in value),
+    "Perl": lambda value: "".join(each if each.isascii() else f"\\x{{{ord(each):x}}}" for each in value),
+    "re.escape": re.escape,
+    "HTML": html.escape,
+    "HTML twice": lambda value: html.escape(html.escape(value)),
+    "XML": lambda value: html.escape(value).encode("ascii", "xmlcharrefreplace").decode(),
+    "XML in hex": lambda value: "".join(each if each.isalnum() else f"&#x{ord(each):X};" for each in value),
+    "percent-encoded thrice": lambda value: urllib.parse.quote(urllib.parse.quote(urllib.parse.quote(value))),
+    "doubled": lambda value: value.replace("%", "%%").replace("$", "$$").replace("'", "''").replace('"', '""'),
+    "query": lambda value: urllib.parse.urlencode({"a": value}),
+}
+
+
+@pytest.mark.parametrize("value", HARD, ids=range(len(HARD)))
+@pytest.mark.parametrize("spelled", SPELLED)
+@pytest.mark.parametrize("size", [1, 2, 3, 13, 100_000])
+def test_what_programs_escape_is_masked_however_often_they_do(spelled: str, value: str, size: int) -> None:
+    printed = f"it is {SPELLED[spelled](value)} end of it\n".encode()
+    masks = Masks.of([value.encode()])
+    masked = masked_in_pieces(masks, printed, range(size, len(printed), size))
+    assert len(masked) == len(printed)
+    assert masked.startswith(b"it is ")
+    assert masked.endswith(b" end of it\n")
+    assert not shown_of(value, masked), masked
+    assert masked.count(b"*") >= len(value.encode()) * 0.7, masked
+
+
+@pytest.mark.parametrize("spelled", SPELLED)
+def test_what_programs_escape_is_masked_wherever_it_comes_in_two(spelled: str) -> None:
+    printed, masks = f"it is {SPELLED[spelled](MIXED)} end of it\n".encode(), Masks.of([MIXED.encode()])
+    for place in range(1, len(printed)):
+        masked = masked_in_pieces(masks, printed, [place])
+        assert not shown_of(MIXED, masked), (place, masked)
+        assert masked.endswith(b" end of it\n")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        'cat -v <<< "$S"', 'cat -A <<< "$S"', 'sed -n l <<< "$S"', 'git rev-parse --sq-quote "$S"', "dash -xc ': \"$S\"'", "dash -c 'export -p'",
+        "busybox ash -xc ': \"$S\"'", "busybox ash -c 'set'", "dash -c 'echo \"$S\"'", "jq -nr 'env.S|@sh, @uri, @html, @json'", "jq -n 'env.S|@json|@json'",
+        'LC_ALL=C ls "/no-such/$S"', 'LC_ALL=C.UTF-8 ls "/no-such/$S"', 'openssl base64 <<< "$S"', 'openssl base64 -A <<< "user:$S"', "zsh -fc 'print -r -- ${(q)S} ${(qqqq)S}'",
+        "perl -MData::Dumper -e '$Data::Dumper::Useqq = 1; print Dumper($ENV{S})'",
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("value", HARD, ids=range(len(HARD)))
+def test_what_common_programs_print_of_a_secret_is_masked(command: str, value: str) -> None:
+    needed = command.removeprefix("LC_ALL=C.UTF-8 ").removeprefix("LC_ALL=C ").split()[0]
+    if not shutil.which("bash") or not shutil.which(needed):
+        pytest.skip(f"this host lacks bash or {needed}")
+    ran = subprocess.run(
+        ["bash", "-c", command],
+        env={"S": value, "PATH": os.environ["PATH"]},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
+    shown = Masks.of([value.encode()]).piece(b"", ran.stdout, known=True)
+    assert not shown_of(value, shown), shown
+    assert shown.count(b"*") >= len(value.encode()) * 0.7, shown
+
+
+@pytest.mark.parametrize("end", ["M", "^", "&", "&am", "%4", "\\u00", "\\x"])
+def test_value_that_ends_as_a_code_begins_is_masked_as_a_whole_alone(end: str) -> None:
+    masks = Masks.of([f"passphrase{end}".encode()])
+    assert masks.piece(b"", b"the passphrase of it\n", known=True) == b"the passphrase of it\n"
+    assert b"passphrase" not in masks.piece(b"", json.dumps(f"\tpassphrase{end}\t").encode(), known=True)
+
+
+def test_letters_in_latin_1_are_masked() -> None:
+    masks = Masks.of(["Größe-1é".encode()])
+    assert masks.piece(b"", "x=Größe-1é.".encode("latin-1"), known=True) == b"x=********."
+    assert masks.piece(b"", rb"x=Gr\xf6\xdfe-1\xE9.", known=True) == b"x=" + b"*" * 17 + b"."
+
+
+def test_value_of_few_letters_is_masked_as_it_is_and_as_shells_and_json_quote_it() -> None:
+    value = "a'b\"c$d"
+    for printed in (
+        value,
+        shlex.quote(value),
+        value.replace("'", "'\\''"),
+        json.dumps(value),
+        urllib.parse.quote(value),
+    ):
+        shown = Masks.of([value.encode()]).piece(b"", f"{printed} abcd".encode(), known=True)
+        assert shown.endswith(b" abcd")
+        assert re.fullmatch(rb"['\"]?\*+['\"]? abcd", shown), shown
+
+
+def test_quotation_marks_and_percents_that_are_no_secret_stay_as_they_are() -> None:
+    printed = b'it\'s "so": 50% of $HOME \\n %41%zz &amp; &#65; &nosuch; &#9999999; ^A M-a \\U0010ffff \\UFFFFFFFF \\x{ffffff} \\ud83d end'
+    assert MASKS.piece(b"", printed + b"\n", known=True) == printed + b"\n"
+    for place in range(1, len(printed)):
+        assert masked_in_pieces(MASKS, printed + b"\n", [place]) == printed + b"\n"
 
 
 @pytest.mark.parametrize("kept", ["", "/", "!'()*", ";,/?:@&=+$!'()*#", "&="], ids=repr)
@@ -175,6 +300,13 @@ def test_words_are_masked_also_where_a_secret_became_several() -> None:
 def test_where_nobody_knows_the_secrets_everything_is_masked() -> None:
     assert Masks(all=True).piece(b"", b"two\nlines", known=True) == b"***\n*****"
     assert not Masks()
+
+
+@pytest.mark.parametrize("each", ["\\", "%25", "&amp;", "&", "^", "M-", "%", "&#", "\\u", "'"])
+def test_output_of_escapes_alone_takes_no_long_time(each: str) -> None:
+    before = time.perf_counter()
+    MASKS.piece(b"", each.encode() * 100_000, known=True)
+    assert time.perf_counter() - before < 5, "a tenth of a second"
 
 
 def test_output_that_is_like_a_long_secret_takes_no_long_time() -> None:

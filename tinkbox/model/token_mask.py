@@ -14,8 +14,9 @@ _PEOPLES: Final = r"(?P<people>[Tt][Bb][Xx]_)[0-9a-fA-F]{8,}"
 _TICKET: Final = r"(?P<ticket>boot-ticket\.)[\w-]{8,}(?:\.[\w-]*)?"
 # Of an issuer: a JSON Web Token (RFC 7519), whose first part is `{"` and more in base64url.
 _ISSUERS: Final = r"(?P<issuer>eyJ)[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]*)?"
-# For `docker push`: its end, the id of a token, a signature.
-_PUSH: Final = r"(?<!\d)\d+\.(?:[0-9a-f]{2})*\.[0-9a-f]{64}"
+# For `docker push`: its end, the id of a token, a signature; of that also the most part where a message was cut there, maybe within
+# a letter that was percent-encoded.
+_PUSH: Final = r"(?<!\d)\d+\.(?:[0-9a-f]{2})*\.(?:[0-9a-f]{64}|[0-9a-f]{32,63}(?=[%0-9a-fA-F]{0,12}…))"
 # 256 random bits in base64url: sessions of workers, and operator.token of earlier releases; and 48 octets: metadata tokens.
 # Whatever has letters of both cases and digits is no digest in hexadecimal digits, and hardly a name.
 _RANDOM: Final = r"(?<![\w-])(?=[\w-]*[a-z])(?=[\w-]*[A-Z])(?=[\w-]*[0-9])(?:[\w-]{43}|[\w-]{64})(?![\w-])"

@@ -100,6 +100,18 @@ def test_random_token_is_masked_whatever_stands_beside_it_and_when_its_last_lett
     assert len(missed) < 80, "about 25"
 
 
+@pytest.mark.parametrize("layers", [0, 1, 2])
+@pytest.mark.parametrize("form", ["push", "operator's push"])
+def test_push_token_of_which_a_message_has_the_most_part_is_masked(form: str, layers: int) -> None:
+    token = FORMS[form][0]
+    printed = encoded(token, 2**64 - 1, layers)
+    for end in range(len(printed) // 2, len(printed)):
+        left = TokenMask()(f"no machine '{printed[:end]}…'")
+        for _ in range(layers):
+            left = unquote(left)
+        assert token[-64:][:33] not in left, end
+
+
 def test_text_without_a_token_keeps_its_encoding_and_one_with_a_token_has_no_control_character() -> None:
     assert TokenMask()("a%2Fb%0A%41") == "a%2Fb%0A%41"
     assert (

@@ -60,16 +60,25 @@ class AuditTable:
         first = head.number + 1
         for each in in_lines(act) if act.kind is not Kind.CUT else [act]:
             line = line_of(each, head.number + 1, at, head.digest, seals)
-            self._sql.execute(
-                "INSERT INTO audit (number, line, digest) VALUES (?, ?, ?)", (line.number, line.text, line.digest)
-            )
-            if self.digest(line.number) != line.digest:
+            if not self._takes(line):
                 raise KeptOut(
                     "the audit takes no line, so nothing is changed: another program put a trigger into the database that keeps lines out. The next "
                     "start of tinkbox takes that out, and records it"
                 )
             head = Head(line.number, line.digest)
         return first
+
+    def _takes(self, line: Line) -> bool:
+        """Add a line; whether it stands then."""
+        try:
+            self._sql.execute(
+                "INSERT INTO audit (number, line, digest) VALUES (?, ?, ?)", (line.number, line.text, line.digest)
+            )
+        except sqlite3.IntegrityError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_CONSTRAINT_TRIGGER:
+                raise
+            return False
+        return self.digest(line.number) == line.digest
 
     def missing(self, head: Head, known: Head) -> str:
         """What became of a line that was there once, where another program deleted or replaced it; empty: it is as it was.
@@ -162,7 +171,10 @@ class AuditTable:
 
     def wrong_triggers(self) -> list[str]:
         """The names of the triggers that are missing or not ours."""
-        rows = self._sql.execute("SELECT name, sql FROM sqlite_master WHERE type = 'trigger' AND tbl_name = 'audit'")
+        # SQLite keeps the name of the table as it was typed there.
+        rows = self._sql.execute(
+            "SELECT name, sql FROM sqlite_master WHERE type = 'trigger' AND tbl_name = 'audit' COLLATE NOCASE"
+        )
         found, wanted = {str(row["name"]): str(row["sql"]) for row in rows}, _triggers()
         return sorted(each for each in found.keys() | wanted.keys() if found.get(each) != wanted.get(each))
 

@@ -281,7 +281,7 @@ def commit(connection: sqlite3.Connection, tables: Tables, group: Sequence[Asked
         for asked in group:
             _carry_out(connection, tables, asked)
         connection.commit()
-    except sqlite3.Error as error:
+    except (sqlite3.Error, Unavailable) as error:
         connection.rollback()
         for asked in group:
             asked.error = error
@@ -290,10 +290,13 @@ def commit(connection: sqlite3.Connection, tables: Tables, group: Sequence[Asked
 def _carry_out(connection: sqlite3.Connection, tables: Tables, asked: Asked) -> None:
     connection.execute("SAVEPOINT one")
     asked.answer(tables)
-    if isinstance(asked.error, sqlite3.OperationalError):
-        # A full disk may have ended the whole transaction already, and the savepoint with it.
-        raise asked.error
-    if asked.error is not None:
+    # A full disk, or a trigger of another program, may have ended the whole transaction already, and the savepoint with it.
+    error = asked.error
+    if isinstance(error, sqlite3.OperationalError) or (
+        isinstance(error, Unavailable) and not connection.in_transaction
+    ):
+        raise error
+    if error is not None:
         connection.execute("ROLLBACK TO one")
     connection.execute("RELEASE one")
 

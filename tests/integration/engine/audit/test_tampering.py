@@ -169,6 +169,10 @@ async def test_verify_notices_what_somebody_did_who_has_the_database_alone(
         "BEFORE INSERT ON audit BEGIN SELECT raise(IGNORE); END",
         "AFTER INSERT ON audit BEGIN DELETE FROM audit WHERE number = new.number; END",
         "AFTER INSERT ON audit BEGIN UPDATE audit SET digest = '' WHERE number = new.number; END",
+        "BEFORE INSERT ON AUDIT BEGIN SELECT raise(IGNORE); END",
+        "BEFORE INSERT ON audit BEGIN SELECT raise(ABORT, 'no'); END",
+        "BEFORE INSERT ON audit BEGIN SELECT raise(FAIL, 'no'); END",
+        "BEFORE INSERT ON audit BEGIN SELECT raise(ROLLBACK, 'no'); END",
     ],
 )
 async def test_trigger_that_swallows_lines_lets_nothing_be_changed_and_is_told(

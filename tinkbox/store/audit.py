@@ -12,6 +12,7 @@ from typing import Any, Final
 from tinkbox.model.audit import (
     EXAMINED,
     NONE_BEFORE,
+    SEAL,
     Act,
     Broken,
     Head,
@@ -124,6 +125,11 @@ class AuditTable:
                 (EXAMINED, why),
             ).fetchone()
         )
+
+    def has_seals(self) -> bool:
+        """Whether a line has a seal, so that there was a key."""
+        # In canonical JSON these letters are that field and no part of a text.
+        return bool(self._sql.execute("SELECT 1 FROM audit WHERE instr(line, ?) LIMIT 1", (f'"{SEAL}":"',)).fetchone())
 
     def had_lines(self) -> bool:
         """Whether there is what is made with a line alone: a secret, or a token that somebody made.  Lines count that another program deleted."""

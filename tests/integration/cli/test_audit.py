@@ -226,6 +226,21 @@ def test_check_tells_lines_that_another_program_changed_a_missing_key_and_a_file
     assert (checked.status, "line 2 is not as it was written" in checked.out) == (1, True), checked.out
 
 
+def test_key_and_head_that_are_both_gone_are_told_by_the_check_and_the_start(configuration: Configuration) -> None:
+    with serving(configuration):
+        push(configuration)
+    key, head = configuration.data / "audit.key", configuration.data / "audit.head"
+    key.unlink()
+    head.unlink()
+    checked = run_here("serve", "--config", str(configuration.path), "--check").out
+    assert f"{key}, the key by which {head} and the lines are sealed, is missing. Put it back" in checked
+    assert not key.exists()
+    with serving(configuration):
+        why = str(lines(configuration)[-1]["why"])
+        assert why.startswith("audit.key was missing, and another one was made: lines before line 3 ")
+        assert why.endswith(f"; {head} is missing")
+
+
 def test_end_that_is_made_anew_does_not_fit_the_head(configuration: Configuration) -> None:
     with serving(configuration):
         push(configuration)

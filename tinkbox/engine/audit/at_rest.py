@@ -13,7 +13,7 @@ MOST: Final = 20_000
 
 def damage_of(audit: AuditTable, data: Path) -> str:
     """What is wrong and was not told by a line yet, for a person, empty: nothing; it writes nothing.  Raises Unavailable."""
-    if not (data / KEY).exists() and (data / HEAD).exists():
+    if not (data / KEY).exists() and ((data / HEAD).exists() or audit.has_seals()):
         return (
             f"the audit cannot be examined to its end: {data / KEY}, the key by which {data / HEAD} and the lines are sealed, is missing. Put "
             f"it back from a backup. Without a backup start tinkbox: it {ANOTHER_KEY}"

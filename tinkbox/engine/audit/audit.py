@@ -417,7 +417,10 @@ class Audit:
             _log.warning("the head of the audit is not written: %s", error, extra={"action": "audit.head"})
 
     async def _wrong_head(self, file: HeadFile) -> str:
-        has_lost_key = await asyncio.to_thread(file.lost_key)
+        has_seals = not await asyncio.to_thread(file.has_key) and await self._store.read_long(
+            lambda tables: tables.audit.has_seals()
+        )
+        has_lost_key = await asyncio.to_thread(file.lost_key, has_seals=has_seals)
         head, wrong = await asyncio.to_thread(file.read_unsealed if has_lost_key else file.read)
         last, digest = await self._store.read(
             lambda tables: (tables.audit.head(), tables.audit.digest(head.number) if head is not None else "")
@@ -425,7 +428,7 @@ class Audit:
         if has_lost_key:
             self._seals = Seals(file.seal_line, last.number + 1)
             # Its number and digest are no proof, but where they do not fit it is not the key alone that is missing.
-            more = wrong or (_difference(head, last, digest) if head is not None else "")
+            more = wrong or (_difference(head, last, digest) if head is not None else f"{file.path} is missing")
             return "; ".join(each for each in (lost_key(last.number + 1), more) if each)
         # Lines that were there before the first head that tells this have no seal, or that of another key.
         self._seals = Seals(file.seal_line, (head.sealed_from if head is not None else 0) or last.number + 1)

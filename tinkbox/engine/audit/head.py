@@ -51,9 +51,9 @@ class HeadFile:
             file.write(text + "\n")
         fresh.replace(self._path)
 
-    def lost_key(self) -> bool:
-        """Whether the key is gone by which the head was sealed; the next seal makes another one."""
-        return not self._key and not self._key_path.exists() and self._path.exists()
+    def lost_key(self, *, has_seals: bool) -> bool:
+        """Whether the key is gone by which the head was sealed, or lines that have seals; the next seal makes another one."""
+        return not self._key and not self._key_path.exists() and (has_seals or self._path.exists())
 
     def read(self) -> tuple[Head | None, str]:
         """What it says, None when there is no file, and what is wrong with it, empty: nothing; raises Unavailable as `write` does."""

@@ -549,6 +549,8 @@ class Appliance:
             refused_handshakes=self.refused_handshakes.all,
             secrets=self.engine.secrets.unreadable,
             audit_broken=lambda: self.engine.audit.broken,
+            audit_unguarded=lambda: self.engine.audit.unguarded,
+            audit_unwritten=lambda: self.engine.audit.unwritten,
             deliveries=self.engine.deliveries.standing,
             operator_socket=lambda: self._sockets.operator_local.problem,
             host=self._host_watch.look,

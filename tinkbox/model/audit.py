@@ -14,10 +14,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, Final
+from typing import Any, Final, Self
 
 from tinkbox.model.errors import Invalid
 from tinkbox.model.listing import Order
+from tinkbox.model.text import counted
 
 # What the line before the first one is said to have for its digest.
 NONE_BEFORE: Final = "0" * 64
@@ -39,6 +40,8 @@ MOST_OCTETS: Final = 7_500
 _AROUND: Final = 400
 # What the appliance did when a line tells that the lines before it were not as they should be.
 EXAMINED: Final = "audit examined"
+# What it did when a line tells that others are lost.
+LOST: Final = "audit lost lines"
 # What is wrong with a line that has not the seal which it should have.
 FOREIGN: Final = "was written by another program, or with another audit.key: its seal is wrong"
 FIELDS: Final = ("number", "who", "object")
@@ -170,13 +173,43 @@ class Line:
         return {**json.loads(self.text), "digest": self.digest}
 
 
+class Hindrance(StrEnum):
+    """What keeps lines from being written: a TRIGGER of another program in the database, or the DISK."""
+
+    TRIGGER = "trigger"
+    DISK = "disk"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WaitingLines:
+    """Lines that wait in memory, and are lost when the appliance ends: how many, since when, and what keeps them out."""
+
+    number: int
+    since: datetime
+    hindrance: Hindrance
+
+    def document(self) -> dict[str, Any]:
+        """Its fields in JSON."""
+        return {"number": self.number, "since": self.since.isoformat(), "hindrance": self.hindrance.value}
+
+    @classmethod
+    def of(cls, told: Mapping[str, Any]) -> Self:
+        """The inverse of `document`; raises KeyError, TypeError or ValueError."""
+        return cls(
+            number=int(told["number"]),
+            since=datetime.fromisoformat(told["since"]),
+            hindrance=Hindrance(told["hindrance"]),
+        )
+
+
 @dataclass(frozen=True, slots=True)
 class Head:
-    """The last line that stood when this was written, and the first one that was sealed, 0: not known."""
+    """The last line that stood when this was written, the first one that was sealed, 0: not known, and what was `unwritten` then."""
 
     number: int = 0
     digest: str = NONE_BEFORE
     sealed_from: int = 0
+    unwritten: WaitingLines | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,6 +235,14 @@ class Standing(StrEnum):
     TOLD = "told"
     UNDER_WAY = "under way"
     UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unguarded:
+    """That triggers of the audit are missing or not ours: their names, and when that was found."""
+
+    triggers: Sequence[str]
+    since: datetime
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -261,6 +302,39 @@ def missing_lines(first: int, last: int) -> str:
 def lost_key(number: int) -> str:
     """What the line of this number tells where the key was gone by which the lines before it were sealed."""
     return f"audit.key was missing, and another one was made: lines before line {number} cannot be examined by their seal any more"
+
+
+def unwritten_lines(unwritten: WaitingLines) -> str:
+    """What to say of lines that wait to be written."""
+    what = f"{counted(unwritten.number, 'line')} of what was done or refused since {_second(unwritten.since)}"
+    return f"{what} could not be written: {_HINDRANCES[unwritten.hindrance]}"
+
+
+def unrecorded_lines(unwritten: WaitingLines) -> str:
+    """What the line tells that stands for those for which there was no room in memory."""
+    why = {Hindrance.TRIGGER: "another program kept them out", Hindrance.DISK: "the disk took no writes"}
+    what = "1 line was" if unwritten.number == 1 else f"{unwritten.number} lines were"
+    return f"{what} not recorded, for {why[unwritten.hindrance]}"
+
+
+def lost_lines(unwritten: WaitingLines) -> str:
+    """What the line tells that stands for those which waited when the appliance ended."""
+    return f"{unwritten_lines(unwritten)}. They were lost when tinkbox stopped"
+
+
+_HINDRANCES: Final = {
+    Hindrance.TRIGGER: "another program put a trigger into the database that keeps lines out",
+    Hindrance.DISK: "the disk takes no writes",
+}
+
+
+def _second(at: datetime) -> str:
+    return at.isoformat(timespec="seconds")
+
+
+def unguarded(triggers: Sequence[str]) -> str:
+    """What to say of triggers with these names."""
+    return f"triggers that keep its lines from being changed are missing or others ({', '.join(triggers)})"
 
 
 def no_such_line(number: int, last: int) -> str:

@@ -10,7 +10,7 @@ from enum import StrEnum
 from ipaddress import IPv4Address
 from typing import Final
 
-from tinkbox.model.audit import Broken
+from tinkbox.model.audit import Broken, Unguarded, WaitingLines
 from tinkbox.model.audit_places import Delivery
 from tinkbox.model.engine_trouble import EngineTrouble
 from tinkbox.model.hardware import MacAddress
@@ -288,6 +288,7 @@ class Vitals:
     `certificates` are sentences about those that the doors show, `refused_certificates` about those of them that every client refuses, and
     `refused_handshakes` hosts that do not take them.
     `audit_broken` is when lines of the audit were found to be missing or replaced last.
+    `audit_unguarded` is since when which of its triggers are missing or not ours, `audit_unwritten` which lines wait to be written.
     `audit_unsent` are the places that do not take its lines.
     `secrets` is why secrets that are kept cannot be read, empty: they can.
     `unexamined` says what was not looked at, each with its reason.
@@ -319,6 +320,8 @@ class Vitals:
     refused_certificates: tuple[str, ...] = ()
     refused_handshakes: tuple[RefusedHandshake, ...] = ()
     audit_broken: Broken | None = None
+    audit_unguarded: Unguarded | None = None
+    audit_unwritten: WaitingLines | None = None
     audit_unsent: tuple[Delivery, ...] = ()
     secrets: str = ""
     operator_socket: str = ""

@@ -116,15 +116,14 @@ class AuditTable:
                 )
         return None
 
-    def tells(self, why: str) -> bool:
-        """Whether a line tells already that lines are not as they should be in this way."""
-        return bool(
-            self._sql.execute(
-                "SELECT 1 FROM audit WHERE who = 'tinkbox' AND object = 'audit' AND json_extract(line, '$.what') = ? "
-                "AND json_extract(line, '$.why') = ? LIMIT 1",
-                (EXAMINED, why),
-            ).fetchone()
+    def tells(self, what: str, why: str, seals: Seals | None = None) -> bool:
+        """Whether a line of the appliance tells this already; with `seals` one of another program tells nothing."""
+        rows = self._sql.execute(
+            "SELECT number, line FROM audit WHERE who = 'tinkbox' AND object = 'audit' AND json_extract(line, '$.what') = ? "
+            "AND json_extract(line, '$.why') = ?",
+            (what, why),
         )
+        return any(seals is None or seals.holds(row["number"], json.loads(row["line"])) for row in rows)
 
     def has_seals(self) -> bool:
         """Whether a line has a seal, so that there was a key."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, Final, NoReturn
 
-from tinkbox.model.audit import Broken
+from tinkbox.model.audit import Broken, Unguarded, WaitingLines
 from tinkbox.model.audit_places import Delivery
 from tinkbox.model.engine_trouble import EngineTrouble
 from tinkbox.model.errors import Refusal
@@ -77,7 +77,7 @@ class Sources:
     `unclear` why some of these cannot be known, empty where they can, `tagged` the questions that come in for a VLAN,
     `arp_questions` those for our addresses.
     `damage` is what the store heard of a damaged file while it was used, empty for nothing.  `operator_socket` is why the operator
-    door's unix socket is gone, empty where it is there, `inodes` those of the data folder's file system, None where it counts none, and `data_mount` where that file system is mounted.  `file_size_limit`, `descriptors`, `certificates`, `refused_handshakes`, `audit_broken` and `secrets` are as in `Vitals`, `deliveries` how far each place has the lines of the audit.  `mirrors` are
+    door's unix socket is gone, empty where it is there, `inodes` those of the data folder's file system, None where it counts none, and `data_mount` where that file system is mounted.  `file_size_limit`, `descriptors`, `certificates`, `refused_handshakes`, `audit_broken`, `audit_unguarded`, `audit_unwritten` and `secrets` are as in `Vitals`, `deliveries` how far each place has the lines of the audit.  `mirrors` are
     those of registries of which nothing comes.  `unclean_end` is how the appliance before this one ended, None where it was told to.  `host` is this host beside our parts.
     """
 
@@ -105,6 +105,8 @@ class Sources:
     refused_certificates: Callable[[], Sequence[str]] = tuple
     refused_handshakes: Callable[[], Sequence[RefusedHandshake]] = tuple
     audit_broken: Callable[[], Broken | None] = _nothing_broken
+    audit_unguarded: Callable[[], Unguarded | None] = lambda: None
+    audit_unwritten: Callable[[], WaitingLines | None] = lambda: None
     deliveries: Callable[[], Sequence[Delivery]] = tuple
     secrets: Callable[[], Awaitable[str]] = _all_readable
     host: Callable[[], HostVitals | None] = _unknown_host
@@ -217,6 +219,8 @@ class Gatherer:
             refused_certificates=tuple(self._sources.refused_certificates()),
             refused_handshakes=tuple(self._sources.refused_handshakes()),
             audit_broken=self._sources.audit_broken(),
+            audit_unguarded=self._sources.audit_unguarded(),
+            audit_unwritten=self._sources.audit_unwritten(),
             audit_unsent=tuple(each for each in self._sources.deliveries() if each.problem),
             secrets=self._secrets.last,
             operator_socket=self._sources.operator_socket(),

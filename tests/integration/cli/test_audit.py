@@ -228,6 +228,120 @@ def test_check_tells_lines_that_another_program_changed_a_missing_key_and_a_file
     assert (checked.status, "line 2 is not as it was written" in checked.out) == (1, True), checked.out
 
 
+SWALLOWS = 'BEFORE INSERT ON AUDIT WHEN new.line LIKE \'%"kind":"done"%\' BEGIN SELECT raise(IGNORE); END'
+
+
+def trigger_put_in(at: Configuration, does: str = SWALLOWS) -> None:
+    """As another program does: without more, what becomes of a change is kept out, and nothing else."""
+    with closing(sqlite3.connect(at.data / "tinkbox.sqlite")) as database:
+        database.execute(f"CREATE TRIGGER swallows {does}")
+        database.commit()
+
+
+def unwritten(at: Configuration) -> int:
+    """How many lines the head says to wait."""
+    told = json.loads((at.data / "audit.head").read_text()).get("unwritten", {"number": 0})
+    return int(told["number"])
+
+
+def test_lines_that_are_kept_out_are_told_meanwhile_and_written_once_the_trigger_is_taken_out(
+    configuration: Configuration,
+) -> None:
+    with serving(configuration):
+        push(configuration)
+        assert "AuditUnguarded" not in tinkbox(configuration, "doctor", "-o", "json").out
+        trigger_put_in(configuration)
+        push(configuration)
+        until(lambda: unwritten(configuration) == 1, "the head to tell of the line")
+        examined = tinkbox(configuration, "audit", "verify")
+        assert examined.status == 1
+        assert "1 line of what was done or refused since " in examined.err
+        assert "keeps lines out; triggers that keep its lines from being changed are missing or others (swallows)" in (
+            examined.err
+        )
+        told = " ".join(tinkbox(configuration, "doctor").out.split())
+        assert "since then 1 line could not be written" in told
+        assert "missing, or not as tinkbox made them: 'swallows'" in told
+        assert "(swallows). Lines may be kept out" in (configuration.data.parent / "stderr").read_text()
+        with closing(sqlite3.connect(configuration.data / "tinkbox.sqlite")) as database:
+            database.execute("DROP TRIGGER swallows")
+        until(lambda: unwritten(configuration) == 0, "the line to be written")
+        assert [each["kind"] for each in lines(configuration)] == ["asked", "done", "asked", "done"]
+        until(lambda: tinkbox(configuration, "audit", "verify").status == 0, "all to be well")
+    with serving(configuration):
+        assert len(lines(configuration)) == 4, "nothing was lost"
+
+
+@pytest.mark.parametrize("is_killed", [False, True], ids=["at a stop", "at a kill"])
+def test_lines_that_are_lost_while_they_are_kept_out_are_told_by_the_check_and_the_next_start_once(
+    configuration: Configuration, *, is_killed: bool
+) -> None:
+    errors = configuration.data.parent / "stderr"
+    with serving(configuration) as appliance:
+        trigger_put_in(configuration)
+        for _ in range(3):
+            push(configuration)
+        until(lambda: unwritten(configuration) == 3, "the head to tell of the lines")
+        if is_killed:
+            appliance.kill()
+            appliance.wait()
+    assert unwritten(configuration) == 3
+    assert ("They were lost when tinkbox stopped" in errors.read_text()) is not is_killed
+    give_osie(configuration.data)
+    check = ("serve", "--config", str(configuration.path), "--check")
+    with closing(sqlite3.connect(configuration.data / "tinkbox.sqlite")) as database:
+        database.execute("DROP TRIGGER swallows")
+    checked = run_here(*check)
+    assert (checked.status, "wrong: the audit is not as it was written: 3 lines of what was done or" in checked.out) == (1, True), checked.out  # fmt: skip
+    with serving(configuration):
+        lost = lines(configuration)[-1]
+        assert (lost["kind"], lost["who"], lost["what"]) == ("own", "tinkbox", "audit lost lines")
+        assert lost["why"].startswith("3 lines of what was done or refused since ")
+        assert lost["why"].endswith("that keeps lines out. They were lost when tinkbox stopped")
+        until(lambda: unwritten(configuration) == 0, "the head to go back")
+        assert tinkbox(configuration, "audit", "verify").status == 0
+    assert " lines of the audit are lost: 3 lines" in errors.read_text()
+    checked = run_here(*check)
+    assert checked.status == 0, checked.out
+    with serving(configuration):
+        assert len(lines(configuration)) == lost["number"], "once"
+
+
+def test_trigger_that_is_still_there_at_the_next_start_is_taken_out_before_lost_lines_are_told(
+    configuration: Configuration,
+) -> None:
+    with serving(configuration):
+        trigger_put_in(configuration)
+        push(configuration)
+    check = run_here("serve", "--config", str(configuration.path), "--check").out
+    assert "1 line of what was done or refused since " in check
+    with serving(configuration):
+        protected, lost = lines(configuration)[-2:]
+        assert (protected["what"], lost["what"]) == ("audit protected again", "audit lost lines")
+        assert "swallows" in protected["why"]
+        push(configuration)
+        assert tinkbox(configuration, "audit", "verify").status == 0
+
+
+@pytest.mark.parametrize("how", ["ABORT", "ROLLBACK"])
+async def test_trigger_that_refuses_lines_ends_nothing_and_has_them_wait(
+    configuration: Configuration, how: str
+) -> None:
+    with serving(configuration) as appliance:
+        push(configuration)
+        trigger_put_in(configuration, f"BEFORE INSERT ON audit BEGIN SELECT raise({how}, 'no'); END")
+        refused = tinkbox(configuration, "hardware", "delete", str(hardware(1)["id"]), "--yes")
+        assert (refused.status, "the audit takes no line, so nothing is changed" in refused.err) == (1, True), refused
+        async with ClientSession() as http:
+            operator = f"https://127.0.0.1:{configuration.operator_port}/v1/hardware"
+            async with http.get(operator, headers={"Authorization": "Bearer wrong"}, ssl=False) as response:
+                assert response.status == 401
+        until(lambda: unwritten(configuration) == 1, "the refused attempt to wait")
+        assert appliance.poll() is None
+    with serving(configuration):
+        assert lines(configuration)[-1]["what"] == "audit lost lines"
+
+
 def test_key_and_head_that_are_both_gone_are_told_by_the_check_and_the_start(configuration: Configuration) -> None:
     with serving(configuration):
         push(configuration)

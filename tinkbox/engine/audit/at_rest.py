@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Final
 
 from tinkbox.engine.audit.head import ANOTHER_KEY, HEAD, KEY, HeadFile
-from tinkbox.model.audit import Chain, Seals
+from tinkbox.model.audit import LOST, Chain, Head, Seals, lost_lines, unguarded, unwritten_lines
 from tinkbox.store.audit import AuditTable
 
 # A second's work; `tinkbox audit verify` examines all.
@@ -34,6 +34,7 @@ def damage_of(audit: AuditTable, data: Path) -> str:
         wrong
         or chain.verdict(head if head is not None and head.number > after else None).problem
         or audit.put_in_before(seals)
+        or _unwritten(audit, head, seals)
         or _unguarded(audit)
     )
     # Of an appliance that starts the head follows its key at once.
@@ -44,11 +45,15 @@ def damage_of(audit: AuditTable, data: Path) -> str:
     return f"the audit is not as it was written: {problem}. `tinkbox audit verify` says more" if problem else ""
 
 
+def _unwritten(audit: AuditTable, head: Head | None, seals: Seals | None) -> str:
+    """Which lines waited when the head was written, and are told by none yet; empty: none."""
+    left = head.unwritten if head is not None else None
+    if left is None or audit.tells(LOST, lost_lines(left), seals):
+        return ""
+    return f"{unwritten_lines(left)}. A start records that in a line"
+
+
 def _unguarded(audit: AuditTable) -> str:
     """What is wrong with the triggers that keep lines from being changed; empty: nothing."""
-    wrong = ", ".join(audit.wrong_triggers())
-    return (
-        f"triggers that keep its lines from being changed are missing or others ({wrong}); the next start makes them again"
-        if wrong
-        else ""
-    )
+    wrong = audit.wrong_triggers()
+    return f"{unguarded(wrong)}; the next start makes them again" if wrong else ""

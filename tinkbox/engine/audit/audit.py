@@ -20,20 +20,28 @@ from tinkbox.engine.clock_trust import ClockTrust
 from tinkbox.engine.wakeups import Wakeups
 from tinkbox.model.audit import (
     EXAMINED,
+    LOST,
     Act,
     Broken,
     Chain,
     Changed,
     Head,
+    Hindrance,
     Kind,
     Line,
     Listing,
     Seals,
     Standing,
+    Unguarded,
     Verdict,
+    WaitingLines,
     lost_key,
+    lost_lines,
     missing_lines,
     no_such_line,
+    unguarded,
+    unrecorded_lines,
+    unwritten_lines,
 )
 from tinkbox.model.errors import Unavailable
 from tinkbox.model.token_mask import TokenMask
@@ -92,8 +100,10 @@ class Audit:
         self._attempts = Attempts()
         self._fruitless = Fruitless()
         self._under_way = set[int]()
-        self._unwritten: deque[tuple[Act, datetime]] = deque()
-        self.lost = 0
+        # What waits for the disk, or for a trigger to be taken out: `unwritten` counts more than these where there is no room for all.
+        self._waiting: deque[tuple[Act, datetime]] = deque()
+        self.unwritten: WaitingLines | None = None
+        self.unguarded: Unguarded | None = None
         self._flushing = asyncio.Lock()
         # What is examined is not deleted meanwhile.
         self._cutting = asyncio.Lock()
@@ -107,8 +117,9 @@ class Audit:
         mended = await self._store.write(lambda tables: tables.audit.mend_triggers())
         await self._store.write(lambda tables: tables.audit.deliver_what_follows())
         told = list[str]()
+        wrong, left = await self._wrong_head(self._head) if self._head is not None else ("", None)
         for why, is_news in (
-            (await self._wrong_head(self._head) if self._head is not None else "", True),
+            (wrong, True),
             (await self._store.read(lambda tables: tables.audit.put_in_before(self._seals)), False),
         ):
             if why and await self._tell_broken(why, is_news=is_news):
@@ -121,6 +132,8 @@ class Audit:
             told.append(
                 f"another program changed the audit: {why}. They are made again; `tinkbox audit verify` examines the lines"
             )
+        if left is not None:
+            told += await self._tell_lost(left)
         if self.broken is None:
             self.broken = await self._store.read_long(lambda tables: tables.audit.found_broken())
         await self._keep_head()
@@ -134,7 +147,7 @@ class Audit:
         at = self._clock()
 
         def use_case(tables: Tables) -> tuple[int, Head]:
-            is_told = not is_news and tables.audit.tells(why)
+            is_told = not is_news and tables.audit.tells(EXAMINED, why, self._seals)
             number = 0 if is_told else self._add(tables, _examined(why), at)
             return number, tables.audit.head()
 
@@ -146,6 +159,22 @@ class Audit:
         _log.error("%s", _told(self.broken), extra={"action": "audit.damaged"})
         self._wakeups.wake(AUDIT)
         return True
+
+    async def _tell_lost(self, left: WaitingLines) -> list[str]:
+        """Add the line that stands for those that were not written by the appliance that ran before, once; returns what to say.  Raises Unavailable."""
+        why, at = lost_lines(left), self._clock()
+
+        def use_case(tables: Tables) -> tuple[int, Head]:
+            is_told = tables.audit.tells(LOST, why, self._seals)
+            return 0 if is_told else self._add(tables, _lost(why), at), tables.audit.head()
+
+        number, head = await self._store.write(use_case)
+        self._learn(head)
+        if not number:
+            return []
+        self._wakeups.wake(AUDIT)
+        _log.error("lines of the audit are lost: %s", why, extra={"action": "audit.lost"})
+        return [f"lines of the audit are lost: {why}. Line {number} stands for them"]
 
     async def begin(self, act: Act, *, frees_room: bool = False, reads: bool = False, alone: bool = False) -> Asked:
         """Record that something is about to be done, or read where it only `reads`; returns what `end` and `leave` are given.
@@ -176,7 +205,7 @@ class Audit:
         except Unavailable as error:
             if not frees_room or isinstance(error, KeptOut):
                 raise Unavailable(f"nothing was done, for the audit cannot record it: {error}") from None
-            self._keep(asked)
+            self._keep(asked, error)
             return 0
         self._under_way.add(number)
         return number
@@ -197,8 +226,8 @@ class Audit:
             self._fruitless.read(act, asked.number, now)
         try:
             await self._write([done])
-        except Unavailable:
-            self._keep(done)
+        except Unavailable as error:
+            self._keep(done, error)
 
     def leave(self, asked: Asked) -> None:
         """It is under way no more, whatever became of it."""
@@ -248,9 +277,13 @@ class Audit:
             await self._keep_heads()
 
     async def save(self) -> None:
-        """Write everything that waits; raises Unavailable."""
-        await self.flush(all_of_them=True)
-        await self._keep_head()
+        """Write everything that waits, for this is the end; raises Unavailable.  How much cannot be written is in the head then."""
+        try:
+            await self.flush(all_of_them=True)
+        finally:
+            await self._keep_head()
+            if self.unwritten is not None:
+                _log.error("%s", lost_lines(self.unwritten), extra={"action": "audit.lost"})
 
     async def flush(self, *, all_of_them: bool = False) -> None:
         """Write what waits in memory, and the attempts that are due, or all of them; raises Unavailable."""
@@ -264,22 +297,22 @@ class Audit:
         if due := [*self._attempts.due(now, all_of_them=all_of_them), *ended]:
             try:
                 await self._write(due)
-            except Unavailable:
+            except Unavailable as error:
                 for each in due:
-                    self._keep(each)
+                    self._keep(each, error)
                 raise
             finally:
                 self._under_way.difference_update(each.number for each in over)
-        while self._unwritten:
-            waiting = list(self._unwritten)
-            self._learn(await self._store.write(lambda tables: self._add_all(tables, waiting)[1]))  # noqa: B023  awaited here
+        while self._waiting:
+            waiting = list(self._waiting)
+            await self._write_at(waiting)
             for _ in waiting:
-                self._unwritten.popleft()
-            self._wakeups.wake(AUDIT)
-        if self.lost:
-            lost, self.lost = self.lost, 0
-            why = f"{lost} lines were not recorded, for the disk took no writes"
-            await self._write([Act(kind=Kind.OWN, who=APPLIANCE, what="audit lost lines", object="audit", why=why)])
+                self._waiting.popleft()
+            self._wrote(len(waiting))
+        if self.unwritten is not None:
+            lost = self.unwritten.number
+            await self._write([_lost(unrecorded_lines(self.unwritten))])
+            self._wrote(lost)
 
     async def listed(self, wanted: Listing) -> tuple[list[Line], int]:
         """The lines that are wanted, and how many there are without the limit."""
@@ -320,7 +353,14 @@ class Audit:
         if found:
             with suppress(Unavailable):  # it is told who asks all the same
                 await self._tell_broken(found, is_news=False)
-        return verdict
+        return verdict if verdict.problem else replace(verdict, problem=await self._kept_out())
+
+    async def _kept_out(self) -> str:
+        """Which lines are not written yet, and what may keep lines out; empty: nothing."""
+        triggers = await self._store.read(lambda tables: tables.audit.wrong_triggers())
+        waiting = unwritten_lines(self.unwritten) if self.unwritten is not None else ""
+        found = "; ".join(filter(None, [waiting, unguarded(triggers) if triggers else ""]))
+        return f"{found}. `tinkbox doctor` says what to do" if found else ""
 
     async def _examined(self, after: int) -> tuple[Verdict, str]:
         """What was found, and of that what is wrong with lines and told by none of them, empty: nothing."""
@@ -347,7 +387,18 @@ class Audit:
     async def _write(self, acts: Sequence[Act]) -> int:
         """Returns the number of the first line."""
         at = self._clock()
-        numbers, head = await self._store.write(lambda tables: self._add_all(tables, [(each, at) for each in acts]))
+        return await self._write_at([(each, at) for each in acts])
+
+    async def _write_at(self, acts: Sequence[tuple[Act, datetime]]) -> int:
+        """The same of acts of earlier moments."""
+        try:
+            numbers, head = await self._store.write(lambda tables: self._add_all(tables, acts))
+        except KeptOut:
+            if self.unwritten is not None:
+                self.unwritten = replace(self.unwritten, hindrance=Hindrance.TRIGGER)
+            # The triggers are looked at with the head.
+            self._wakeups.wake(AUDIT)
+            raise
         self._learn(head)
         self._wakeups.wake(AUDIT)
         return numbers[0]
@@ -375,15 +426,27 @@ class Audit:
         if head.number > self._known.number:
             self._known = head
 
-    def _keep(self, act: Act) -> None:
-        if len(self._unwritten) >= MOST_KEPT:
-            self.lost += 1
-            return
-        self._unwritten.append((act, self._clock()))
+    def _keep(self, act: Act, error: Unavailable) -> None:
+        """Have it wait where there is room, and count it in any case."""
+        at = self._clock()
+        if self.unwritten is None:
+            self._wakeups.wake(_REFUSED)  # from now on it is tried often
+        unwritten = self.unwritten or WaitingLines(number=0, since=at, hindrance=Hindrance.DISK)
+        hindrance = Hindrance.TRIGGER if isinstance(error, KeptOut) else unwritten.hindrance
+        self.unwritten = replace(unwritten, number=unwritten.number + 1, hindrance=hindrance)
+        if len(self._waiting) < MOST_KEPT:
+            self._waiting.append((act, at))
+        # It is in the head as soon as may be: what waits is lost when the process is killed.
+        self._wakeups.wake(AUDIT)
+
+    def _wrote(self, number: int) -> None:
+        assert self.unwritten is not None
+        left = self.unwritten.number - number
+        self.unwritten = replace(self.unwritten, number=left) if left else None
 
     async def _write_what_waits(self) -> NoReturn:
         while True:
-            await self._wakeups.wait(_REFUSED, TRY_EVERY if self._unwritten else WINDOW)
+            await self._wakeups.wait(_REFUSED, TRY_EVERY if self.unwritten is not None else WINDOW)
             try:
                 await self.flush()
             except Unavailable as error:
@@ -404,19 +467,46 @@ class Audit:
             return
         try:
             known = self._known
-            head, missing = await self._store.look(
-                lambda tables: (head := tables.audit.head(), tables.audit.missing(head, known))
+            head, missing, triggers = await self._store.look(
+                lambda tables: (
+                    head := tables.audit.head(),
+                    tables.audit.missing(head, known),
+                    tables.audit.wrong_triggers(),
+                )
             )
+            self._note_triggers(triggers)
             if missing:
-                head = await self._store.write(lambda tables: self._tell_missing(tables, self._clock()))
-                self._wakeups.wake(AUDIT)
+                head = await self._told_missing()
             self._learn(head)
             begin = self._seals.begin if self._seals is not None else 0
-            await asyncio.to_thread(self._head.write, replace(head, sealed_from=begin))
+            told = replace(head, sealed_from=begin, unwritten=self.unwritten)
+            await asyncio.to_thread(self._head.write, told)
         except (OSError, Unavailable) as error:
             _log.warning("the head of the audit is not written: %s", error, extra={"action": "audit.head"})
 
-    async def _wrong_head(self, file: HeadFile) -> str:
+    async def _told_missing(self) -> Head:
+        """The last line once one tells what is missing before it; where that is kept out, the one that was there."""
+        try:
+            head = await self._store.write(lambda tables: self._tell_missing(tables, self._clock()))
+        except KeptOut:
+            return self._known
+        self._wakeups.wake(AUDIT)
+        return head
+
+    def _note_triggers(self, found: Sequence[str]) -> None:
+        before = self.unguarded
+        if not found:
+            self.unguarded = None
+        elif before is None or before.triggers != found:
+            self.unguarded = Unguarded(triggers=found, since=self._clock() if before is None else before.since)
+            _log.error(
+                "another program changed the audit: %s. Lines may be kept out; `tinkbox doctor` says what to do",
+                unguarded(found),
+                extra={"action": "audit.damaged"},
+            )
+
+    async def _wrong_head(self, file: HeadFile) -> tuple[str, WaitingLines | None]:
+        """What is wrong with the head, empty: nothing, and which lines were not written when it was."""
         has_seals = not await asyncio.to_thread(file.has_key) and await self._store.read_long(
             lambda tables: tables.audit.has_seals()
         )
@@ -425,25 +515,26 @@ class Audit:
         last, digest = await self._store.read(
             lambda tables: (tables.audit.head(), tables.audit.digest(head.number) if head is not None else "")
         )
+        left = head.unwritten if head is not None else None
         if has_lost_key:
             self._seals = Seals(file.seal_line, last.number + 1)
             # Its number and digest are no proof, but where they do not fit it is not the key alone that is missing.
             more = wrong or (_difference(head, last, digest) if head is not None else f"{file.path} is missing")
-            return "; ".join(each for each in (lost_key(last.number + 1), more) if each)
+            return "; ".join(each for each in (lost_key(last.number + 1), more) if each), left
         # Lines that were there before the first head that tells this have no seal, or that of another key.
         self._seals = Seals(file.seal_line, (head.sealed_from if head is not None else 0) or last.number + 1)
         if wrong:
-            return wrong
+            return wrong, left
         if head is None:
             if last.number:
-                return f"{file.path} is missing"
+                return f"{file.path} is missing", left
             had_one = await asyncio.to_thread(file.has_key) or await self._store.read(
                 lambda tables: tables.audit.had_lines()
             )
-            return f"{file.path} and all lines are missing, and there have been some" if had_one else ""
+            return f"{file.path} and all lines are missing, and there have been some" if had_one else "", left
         # What follows does not take the numbers of lines that are missing.
         self._learn(head)
-        return _difference(head, last, digest)
+        return _difference(head, last, digest), left
 
     async def _delete_old(self) -> NoReturn:
         while True:
@@ -512,6 +603,10 @@ def _told(broken: Broken) -> str:
 
 def _examined(why: str) -> Act:
     return Act(kind=Kind.OWN, who=APPLIANCE, what=EXAMINED, object="audit", why=why)
+
+
+def _lost(why: str) -> Act:
+    return Act(kind=Kind.OWN, who=APPLIANCE, what=LOST, object="audit", why=why)
 
 
 def _examine_all(chain: Chain, lines: Sequence[Line]) -> None:

@@ -1,7 +1,8 @@
 """The head of the audit, kept beside the database: DATA/audit.head, sealed with the key in DATA/audit.key, as each line is.
 
 It shows that the last lines are all there, to those who can change the database but not read the key: who restores an older
-database, or deletes rows with another program.  The seal of a line shows that the appliance wrote it.  Root, and the user that tinkbox runs as, can read the key and seal a head of
+database, or deletes rows with another program.  It has as well how many lines wait to be written: they are lost with the
+process, and that is told by the next start.  The seal of a line shows that the appliance wrote it.  Root, and the user that tinkbox runs as, can read the key and seal a head of
 their own; against these only what was sent elsewhere helps.
 """
 
@@ -10,9 +11,10 @@ import json
 import os
 from hashlib import sha256
 from pathlib import Path
+from threading import Lock
 from typing import Final
 
-from tinkbox.model.audit import Head
+from tinkbox.model.audit import Head, WaitingLines, canonical
 from tinkbox.private_files import kept_secret
 
 HEAD: Final = "audit.head"
@@ -36,16 +38,25 @@ class HeadFile:
         self._path = data / HEAD
         self._key_path = data / KEY
         self._key = b""
+        self._writing = Lock()
 
     def has_key(self) -> bool:
         """Whether a head was written here before."""
         return self._key_path.exists()
 
     def write(self, head: Head) -> None:
-        """Replace what it says; raises OSError, and Unavailable where there is no key and none can be made.  It is whole at any time, and after a power cut an earlier one or this."""
+        """Replace what it says; raises OSError, and Unavailable where there is no key and none can be made.
+
+        It is whole at any time, and after a power cut an earlier one or this.
+        """
+        # Who is cancelled while a thread writes begins another one.
+        with self._writing:
+            self._write(head)
+
+    def _write(self, head: Head) -> None:
         fresh = self._path.with_suffix(".new")
         told = {"number": head.number, "digest": head.digest, "sealed_from": head.sealed_from, "seal": self._seal(head)}
-        text = json.dumps(told)
+        text = json.dumps(told if head.unwritten is None else told | {"unwritten": head.unwritten.document()})
         fresh.unlink(missing_ok=True)
         with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
             file.write(text + "\n")
@@ -71,8 +82,9 @@ class HeadFile:
         """What it says, its seal, and why it cannot be read."""
         try:
             told = json.loads(self._path.read_bytes())
+            unwritten = WaitingLines.of(told["unwritten"]) if "unwritten" in told else None
             return (
-                Head(int(told["number"]), str(told["digest"]), int(told.get("sealed_from", 0))),
+                Head(int(told["number"]), str(told["digest"]), int(told.get("sealed_from", 0)), unwritten),
                 str(told["seal"]),
                 "",
             )
@@ -91,7 +103,8 @@ class HeadFile:
 
     def _seal(self, head: Head) -> str:
         begin = f".{head.sealed_from}" if head.sealed_from else ""  # earlier releases sealed no line
-        return self._sealed(f"audit.{head.number}.{head.digest}{begin}")
+        more = f".{canonical(head.unwritten.document())}" if head.unwritten is not None else ""
+        return self._sealed(f"audit.{head.number}.{head.digest}{begin}{more}")
 
     def _sealed(self, text: str) -> str:
         if not self._key:

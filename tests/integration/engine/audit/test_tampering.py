@@ -1,5 +1,6 @@
 """Everything that somebody with the database, and without the audit's key, may do to its lines: the next examination names it."""
 
+import json
 import re
 import sqlite3
 from collections.abc import Callable, Sequence
@@ -12,12 +13,28 @@ import pytest
 
 from tests.integration.engine.appliance import Appliance
 from tests.integration.engine.audit.test_audit import ACT, audit_in
+from tinkbox.engine.audit import audit as audits
 from tinkbox.engine.audit.at_rest import damage_of
 from tinkbox.engine.audit.audit import Audit
 from tinkbox.engine.audit.head import HEAD, KEY, HeadFile
 from tinkbox.engine.people.tokens import Tokens
 from tinkbox.model.access import Right, operator
-from tinkbox.model.audit import EXAMINED, FOREIGN, NONE_BEFORE, Act, Head, Kind, Line, Seals, line_of, lost_key
+from tinkbox.model.audit import (
+    EXAMINED,
+    FOREIGN,
+    LOST,
+    NONE_BEFORE,
+    Act,
+    Head,
+    Kind,
+    Line,
+    Seals,
+    Unguarded,
+    line_of,
+    lost_key,
+    lost_lines,
+    unwritten_lines,
+)
 from tinkbox.model.errors import Unavailable
 from tinkbox.store.audit import AuditTable
 
@@ -189,6 +206,135 @@ async def test_trigger_that_swallows_lines_lets_nothing_be_changed_and_is_told(
     assert ["swallows" in each for each in await later.load()] == [True]
     await later.begin(ACT)
     assert damage(tmp_path) == ""
+
+
+DONE_ALONE = 'BEFORE INSERT ON audit WHEN new.line LIKE \'%"kind":"done"%\' BEGIN SELECT raise(IGNORE); END'
+
+
+async def kept_out(box: Appliance, folder: Path, number: int) -> Audit:
+    """An audit of which so many lines wait, for another program keeps them out, as its head tells."""
+    audit = await written(box, folder, 0)
+    with closing(sqlite3.connect(folder / "tinkbox.sqlite")) as database:
+        database.execute(f"CREATE TRIGGER swallows {DONE_ALONE}")
+    for _ in range(number):
+        await audit.end(ACT, await audit.begin(ACT))
+    with pytest.raises(Unavailable):
+        await audit.save()
+    return audit
+
+
+def mended(folder: Path) -> None:
+    """The trigger is gone, as if it had never been there."""
+    with closing(sqlite3.connect(folder / "tinkbox.sqlite")) as database:
+        database.execute("DROP TRIGGER swallows")
+
+
+async def test_number_of_unwritten_lines_cannot_be_taken_out_of_the_head(box: Appliance, tmp_path: Path) -> None:
+    await kept_out(box, tmp_path, 2)
+    mended(tmp_path)
+    head = tmp_path / HEAD
+    told = json.loads(head.read_text())
+    for forged in (told | {"unwritten": told["unwritten"] | {"number": 1}}, {**told, "unwritten": None}):
+        head.write_text(json.dumps(forged))
+        assert "the audit is not as it was written: " in damage(tmp_path)
+    del told["unwritten"]
+    head.write_text(json.dumps(told))
+    assert "its seal is wrong" in damage(tmp_path)
+    (why,) = await audit_in(box, tmp_path).load()
+    assert "its seal is wrong" in why
+
+
+async def test_lost_lines_are_told_once_also_where_the_head_cannot_be_written_after_that(
+    box: Appliance, tmp_path: Path
+) -> None:
+    audit = await kept_out(box, tmp_path, 2)
+    mended(tmp_path)
+    assert audit.unwritten is not None
+    assert f"{unwritten_lines(audit.unwritten)}. A start records that in a line" in damage(tmp_path)
+    in_the_way = tmp_path / "audit.new"
+    in_the_way.mkdir()
+    (told,) = await audit_in(box, tmp_path).load()
+    assert lost_lines(audit.unwritten) in told
+    assert damage(tmp_path) == "", "the line tells it"
+    later = audit_in(box, tmp_path)
+    assert await later.load() == [], "once"
+    in_the_way.rmdir()
+    await later.save()
+    head, _ = HeadFile(tmp_path).read()
+    assert head is not None
+    assert head.unwritten is None
+
+
+async def test_line_of_another_program_that_tells_of_lost_lines_keeps_ours_from_nothing(
+    box: Appliance, tmp_path: Path
+) -> None:
+    audit = await kept_out(box, tmp_path, 1)
+    mended(tmp_path)
+    assert audit.unwritten is not None
+    act = Act(kind=Kind.OWN, who="tinkbox", what=LOST, object="audit", why=lost_lines(audit.unwritten))
+    tamper(tmp_path, lambda forger: forger.put(2, act))
+    assert len(await audit_in(box, tmp_path).load()) == 1
+
+
+async def test_lost_lines_are_told_beside_a_key_that_is_lost(box: Appliance, tmp_path: Path) -> None:
+    await kept_out(box, tmp_path, 1)
+    (tmp_path / KEY).unlink()
+    told = await audit_in(box, tmp_path).load()
+    assert ["audit.key was missing" in each for each in told] == [True, False, False]
+    assert "lines of the audit are lost: 1 line of what was done or refused" in told[2]
+
+
+async def test_lines_that_are_gone_while_others_are_kept_out_are_told_by_the_next_start(
+    box: Appliance, tmp_path: Path
+) -> None:
+    audit = await written(box, tmp_path, LINES)
+    swallows = "CREATE TRIGGER swallows BEFORE INSERT ON audit BEGIN SELECT raise(IGNORE); END"
+    asked = await audit.begin(ACT)
+    tamper(tmp_path, lambda forger: forger.delete("number > 6"))
+    with closing(sqlite3.connect(tmp_path / "tinkbox.sqlite")) as database:
+        database.execute(swallows)
+    await audit.end(ACT, asked)
+    with pytest.raises(Unavailable):
+        await audit.save()
+    told = await audit_in(box, tmp_path).load()
+    assert [each.partition(":")[0] for each in told] == [
+        "the audit is not as it was",
+        "another program changed the audit",
+        "lines of the audit are lost",
+    ]
+    assert "lines 7 to 9 are missing" in told[0]
+
+
+async def test_lines_for_which_there_is_no_room_count_until_a_line_tells_of_them(
+    box: Appliance, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(audits, "MOST_KEPT", 2)
+    audit = await kept_out(box, tmp_path, 5)
+    for _ in range(2):
+        assert "5 lines of what was done or refused since " in (await audit.verify()).problem
+        with pytest.raises(Unavailable):
+            await audit.flush()
+    mended(tmp_path)
+    await audit.save()
+    last = (await audit.after(0, 99))[-1].document()
+    assert (last["what"], last["why"]) == (LOST, "3 lines were not recorded, for another program kept them out")
+    assert (audit.unwritten, (await audit.verify()).problem) == (None, "")
+
+
+async def test_foreign_trigger_that_keeps_nothing_out_yet_is_told_while_tinkbox_runs(
+    box: Appliance, tmp_path: Path
+) -> None:
+    audit = await written(box, tmp_path, 1)
+    assert audit.unguarded is None
+    with closing(sqlite3.connect(tmp_path / "tinkbox.sqlite")) as database:
+        database.execute("CREATE TRIGGER idle AFTER INSERT ON audit BEGIN SELECT 1; END")
+    assert "are missing or others (idle)" in (await audit.verify()).problem
+    await audit.save()
+    assert audit.unguarded == Unguarded(triggers=["idle"], since=box.clock())
+    with closing(sqlite3.connect(tmp_path / "tinkbox.sqlite")) as database:
+        database.execute("DROP TRIGGER idle")
+    await audit.save()
+    assert (audit.unguarded, (await audit.verify()).problem) == (None, "")
 
 
 async def test_head_that_is_missing_beside_its_key_is_told_before_a_start(box: Appliance, tmp_path: Path) -> None:

@@ -7,10 +7,11 @@ from typing import Final
 
 from tinkbox.engine.doctor.case import REACHING, Case, Duty, Finding, Stops, moment, some
 from tinkbox.engine.doctor.rules.engine import own_engine_remedy, what_is_wrong
+from tinkbox.model.audit import Hindrance
 from tinkbox.model.diagnosis import Gravity
 from tinkbox.model.duration import show_duration
 from tinkbox.model.sizes import show_size
-from tinkbox.model.text import counted, one_line
+from tinkbox.model.text import counted, one_line, quoted
 from tinkbox.model.vitals import AGREES, MISSING, Attachment, DamagedFile, Memory, Unheard, firewalld_opens
 
 # Lines of evidence of one finding; the rest is counted.
@@ -470,6 +471,30 @@ def audit_broken(case: Case) -> Iterator[Finding]:
             evidence=(f"{moment(broken.at)} line {broken.number} of the audit: {broken.why}",),
             remedy="`tinkbox audit verify` names the first line that is wrong. Find out who can write to the data folder, and compare with what was sent "
             f"elsewhere. `tinkbox audit verify --after {broken.number}` examines what came since. If you put an older database there yourself, nothing more is to be done.",
+        )
+
+
+def audit_unguarded(case: Case) -> Iterator[Finding]:
+    """Triggers of the audit that are missing or not ours, and lines that these keep out."""
+    vitals = case.vitals
+    found = vitals.audit_unguarded if vitals else None
+    waiting = vitals.audit_unwritten if vitals else None
+    if waiting is not None and waiting.hindrance is not Hindrance.TRIGGER:
+        waiting = None  # what is wrong with the disk is told of the disk
+    evidence = list[str]()
+    if found is not None:
+        names = ", ".join(quoted(each) for each in found.triggers[:_MOST])
+        evidence.append(f"{moment(found.since)} missing, or not as tinkbox made them: {names}")
+    if waiting is not None:
+        evidence.append(f"{moment(waiting.since)} since then {counted(waiting.number, 'line')} could not be written")
+    if evidence:
+        yield Finding(
+            gravity=Gravity.FAULT,
+            cause="Triggers that keep lines of the audit from being changed are missing, or another program put one there: it may keep lines out.",
+            evidence=tuple(evidence),
+            remedy="`sqlite3 tinkbox.sqlite '.schema audit'` in the data folder shows them. Take out one that is not tinkbox's with `DROP TRIGGER`: lines that wait are "
+            "written a few seconds later. `systemctl restart tinkbox` takes it out as well, and makes those again that are missing, but lines that wait are lost: a line "
+            "says how many. Find out who can write to the data folder.",
         )
 
 

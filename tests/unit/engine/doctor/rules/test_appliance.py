@@ -9,8 +9,8 @@ import pytest
 from tests.unit.engine.boot_story import BEGIN, appliance
 from tinkbox.engine.doctor.case import Case, KnownHost
 from tinkbox.engine.doctor.doctor import diagnose, faults
-from tinkbox.engine.doctor.rules.appliance import audit_broken, audit_unsent, secrets_unreadable
-from tinkbox.model.audit import Broken, lost_key
+from tinkbox.engine.doctor.rules.appliance import audit_broken, audit_unguarded, audit_unsent, secrets_unreadable
+from tinkbox.model.audit import Broken, Hindrance, Unguarded, WaitingLines, lost_key
 from tinkbox.model.audit_places import Delivery
 from tinkbox.model.diagnosis import Diagnosis, Gravity
 from tinkbox.model.engine_trouble import EngineFault, EngineTrouble
@@ -290,6 +290,21 @@ def test_broken_audit_is_told_for_a_week() -> None:
     older = replace(told, audit_broken=Broken(number=9, at=at - timedelta(days=2), why=""))
     assert not list(audit_broken(appliance(vitals=older)))
     assert not list(audit_broken(appliance()))
+
+
+def test_audit_that_another_program_keeps_lines_out_of_is_told_with_how_many_wait() -> None:
+    since = appliance().now - timedelta(minutes=3)
+    told = replace(SOUND, audit_unguarded=Unguarded(triggers=["swallows"], since=since))
+    diagnosis = found(told)
+    assert (diagnosis.rule, diagnosis.gravity) == ("AuditUnguarded", Gravity.FAULT)
+    assert diagnosis.evidence[0].endswith("missing, or not as tinkbox made them: 'swallows'")
+    assert "`sqlite3 tinkbox.sqlite '.schema audit'`" in diagnosis.remedy
+    waiting = WaitingLines(number=2, since=since, hindrance=Hindrance.TRIGGER)
+    (_, evidence) = found(replace(told, audit_unwritten=waiting)).evidence
+    assert evidence.endswith("since then 2 lines could not be written")
+    for_the_disk = replace(waiting, hindrance=Hindrance.DISK)
+    assert not list(audit_unguarded(appliance(vitals=replace(SOUND, audit_unwritten=for_the_disk))))
+    assert not list(audit_unguarded(appliance()))
 
 
 def test_audit_whose_key_was_lost_blames_no_other_program() -> None:

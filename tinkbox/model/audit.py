@@ -340,7 +340,7 @@ def unguarded(triggers: Sequence[str]) -> str:
 def no_such_line(number: int, last: int) -> str:
     """What to say of a line that somebody keeps as a mark, and that is behind the `last` one, 0: there is none."""
     end = f"the last is line {last}" if last else "there are no lines"
-    return f"there is no line {number}, {end}: if it was there, lines at the end are gone"
+    return f"there is no line {number}, {end}: if it was there, lines at the end are gone. `tinkbox audit verify` examines those that are there"
 
 
 def put_in_before(number: int) -> str:

@@ -83,6 +83,9 @@ def test_who_did_what_is_listed_exported_and_examined(configuration: Configurati
         # That of the export that came to nothing, which is counted and written a moment later.
         until(lambda: lines(configuration)[-1]["kind"] == "refused", "its line")
         last = str(lines(configuration)[-1]["number"])
+        for behind in (1, 2):
+            gone = tinkbox(configuration, "audit", "verify", "--after", str(int(last) + behind))
+            assert (gone.status, gone.err.count("`tinkbox audit verify"), "--after" in gone.err) == (1, 1, False)
         nothing = tinkbox(configuration, "audit", "verify", "--after", last)
         assert (nothing.status, nothing.out) == (0, f"there are no lines behind line {last} yet\n")
     apart = tinkbox(configuration, "audit", "verify", str(exported))

@@ -228,15 +228,15 @@ def verify(chosen: argparse.Namespace) -> int:
             print(clean(sentence))
     if verdict["problem"]:
         number = f" (line {verdict['wrong']})" if verdict["wrong"] else ""
-        more = _begins_later(verdict, chosen) if chosen.file is not None else _goes_on(verdict)
+        more = _begins_later(verdict, chosen) if chosen.file is not None else _goes_on(verdict, chosen.after)
         print(clean(f"the audit is not as it was written{number}: {verdict['problem']}{more}"), file=sys.stderr)
     return FAILED if verdict["problem"] else DONE
 
 
-def _goes_on(verdict: Document) -> str:
-    """What to type for the lines behind the one that is wrong; empty: there are none."""
+def _goes_on(verdict: Document, after: int) -> str:
+    """What to type for the lines behind the one that is wrong; empty: there are none, or `after` is behind the last."""
     wrong = verdict["wrong"]
-    if not wrong or wrong > verdict["last"]:
+    if wrong <= after or wrong > verdict["last"]:
         return ""
     return f". Once you know why, `tinkbox audit verify --after {wrong}` examines what follows"
 

@@ -244,7 +244,7 @@ def _limits(standings: Sequence[Taken]) -> Iterator[str]:
 
 def _audit(deliveries: Sequence[Delivery]) -> Iterator[str]:
     yield from _family(
-        "tinkbox_audit_waiting_lines", "gauge", "Lines of the audit that a place has not taken yet.",
+        "tinkbox_audit_waiting_lines", "gauge", "Lines of the audit that a place is not known to have taken.",
         [({"place": each.place}, each.waiting) for each in deliveries],
     )  # fmt: skip
     yield from _family(

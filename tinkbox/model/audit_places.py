@@ -27,15 +27,16 @@ class AuditPlaces:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Delivery:
-    """How far a place has the lines: so many are still to be sent, and why, empty: nothing is wrong.
+    """How far a place has the lines: so many it is not known to have taken, and why, empty: nothing is wrong.
 
-    `missed` were deleted for their age before they could be sent.  `first` is the number of the first line that it was to have: those
+    `sent` is whether anything was sent there since the appliance started.  `missed` were deleted for their age before they could be sent.  `first` is the number of the first line that it was to have: those
     before were written before the place was configured.  0: not known.  `since` is when it took nothing first, None while nothing is wrong.
     """
 
     place: str
     first: int = 0
     waiting: int = 0
+    sent: bool = False
     missed: int = 0
     problem: str = ""
     since: datetime | None = None

@@ -57,6 +57,10 @@ async def _all_readable() -> str:
     return ""
 
 
+async def _sent_nowhere() -> Sequence[Delivery]:
+    return ()
+
+
 def _nothing_broken() -> Broken | None:
     return None
 
@@ -107,7 +111,7 @@ class Sources:
     audit_broken: Callable[[], Broken | None] = _nothing_broken
     audit_unguarded: Callable[[], Unguarded | None] = lambda: None
     audit_unwritten: Callable[[], WaitingLines | None] = lambda: None
-    deliveries: Callable[[], Sequence[Delivery]] = tuple
+    deliveries: Callable[[], Awaitable[Sequence[Delivery]]] = _sent_nowhere
     secrets: Callable[[], Awaitable[str]] = _all_readable
     host: Callable[[], HostVitals | None] = _unknown_host
 
@@ -171,9 +175,16 @@ class Gatherer:
         """Whether everything was measured once, or could not be."""
         return all(each.is_measured for each in self._backgrounds)
 
+    async def _deliveries(self) -> tuple[Sequence[Delivery], str]:
+        try:
+            return await self._sources.deliveries(), ""
+        except Refusal as refusal:
+            return (), str(refusal)
+
     async def vitals(self) -> Vitals:
         """As it is now, as far as that takes no time, and else as it was measured last."""
         images, registry = self._images.last
+        deliveries, why_unsent = await self._deliveries()
         host_memory, host = memory(), self._sources.host()
         parts = {
             "its own firewall": self._firewall.why,
@@ -184,6 +195,7 @@ class Gatherer:
             "the database": self._database.why,
             "its container engine": self._engine.why,
             "the key of secrets": self._secrets.why,
+            "where the audit is sent to": why_unsent,
             "time servers": self._time.why,
             QUESTIONS_BY_MAC: self._sources.unclear(),
             "memory": "" if host_memory else "the kernel does not tell it",
@@ -221,7 +233,7 @@ class Gatherer:
             audit_broken=self._sources.audit_broken(),
             audit_unguarded=self._sources.audit_unguarded(),
             audit_unwritten=self._sources.audit_unwritten(),
-            audit_unsent=tuple(each for each in self._sources.deliveries() if each.problem),
+            audit_unsent=tuple(each for each in deliveries if each.problem),
             secrets=self._secrets.last,
             operator_socket=self._sources.operator_socket(),
             host=host,

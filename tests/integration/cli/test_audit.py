@@ -409,9 +409,9 @@ def test_lines_go_into_a_file_and_to_a_syslog_server(configuration: Configuratio
                 return tinkbox(configuration, "audit", "verify").out
 
             until(lambda: f"{place} lacks 2 lines: No such file or directory" in told(), "the file to be missed")
-            assert f"udp://127.0.0.1:{port} has every line" in told()
+            assert f"every line was sent to udp://127.0.0.1:{port}" in told()
             place.parent.mkdir()
-            until(lambda: f"{place} has every line" in told(), "the file to be written")
+            until(lambda: f"every line was sent to {place}" in told(), "the file to be written")
         with serving(configuration):
             push(configuration)
             until(lambda: place.read_text().count("\n") == 4, "the lines that are new")

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tinkbox.model.audit_places import Delivery
 from tinkbox.model.engine_trouble import EngineTrouble
 from tinkbox.model.errors import Unavailable
 from tinkbox.model.host_vitals import HostVitals
@@ -187,3 +188,11 @@ async def test_that_questions_by_mac_cannot_be_compared_is_not_examined() -> Non
     told = await measured(replace(SOURCES, unclear=lambda: "more came in"), lambda _: True)
     assert told.unexamined[QUESTIONS_BY_MAC] == "more came in"
     assert QUESTIONS_BY_MAC not in (await measured(SOURCES, lambda _: True)).unexamined
+
+
+async def test_places_of_the_audit_that_cannot_be_looked_up_are_told_as_unexamined() -> None:
+    async def unreadable() -> Sequence[Delivery]:
+        raise Unavailable("the database is damaged")
+
+    found = await measured(replace(SOURCES, deliveries=unreadable), lambda _: True)
+    assert found.unexamined["where the audit is sent to"] == "the database is damaged"

@@ -4,7 +4,7 @@ Each declares its routes with the right that they need and the JSON that they an
 call each, and refusals are mapped at the edge (`door.problems`).
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -149,7 +149,7 @@ class OperatorDoor:
     claimants: Callable[[], Sequence[Claimant]] = tuple
     refused_tokens: Callable[[], int] = int
     ssh_keys: Sequence[str] = ()
-    audit_deliveries: Callable[[], Sequence[Delivery]] = tuple
+    audit_deliveries: Callable[[], Awaitable[Sequence[Delivery]]]
 
     def routes(self) -> list[web.RouteDef]:
         kinds: dict[str, Documents] = {

@@ -29,6 +29,7 @@ from tinkbox.cli.output.printable import clean, moment
 from tinkbox.cli.output.tables import Fit
 from tinkbox.cli.terminal.watched_list import show_found
 from tinkbox.model.errors import Invalid, Unavailable
+from tinkbox.model.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -121,7 +122,7 @@ def declare(noun: argparse.ArgumentParser) -> None:
         "verify",
         verify,
         "examine whether every line is as it was written, and none is missing",
-        "Exit status 1 when one is not. With a FILE it asks no appliance: of a file nobody can tell whether lines at its end are "
+        "Exit status 1 when one is not; a place that lacks lines is told, and changes no status. With a FILE it asks no appliance: of a file nobody can tell whether lines at its end are "
         "missing, so compare the digest of its last line with one that you know. Lines that came again unchanged are counted.",
     )
     verb.add_argument(
@@ -261,17 +262,24 @@ def _sentences(verdict: Document, after: int) -> Iterator[str]:
             yield f"the digest of line {verdict['last']} is {verdict['digest']}"
         else:
             yield f"there are no lines behind line {after} yet" if after else "there are no lines yet"
-    for each in verdict["deliveries"]:
-        missed = f"; {each['missed']} were deleted for their age before it took them" if each["missed"] else ""
-        if each["problem"]:
-            yield f"{each['place']} lacks {each['waiting']} lines: {each['problem']}{missed}"
-        elif each["waiting"]:
-            yield f"{each['place']} has not acknowledged the last {each['waiting']} lines yet{missed}"
-        elif (first := each.get("first", 0)) > 1:  # an appliance of before this release does not tell it
-            copy = f"examine a copy there with `tinkbox audit verify --after {first - 1} FILE`"
-            yield f"{each['place']} has every line from {first} on{missed}: {copy}"
-        else:
-            yield f"{each['place']} has every line{missed}"
+    yield from (_sent(each) for each in verdict["deliveries"])
+
+
+def _sent(told: Document) -> str:
+    """How far one place is known to have the lines."""
+    place, waiting, problem = told["place"], counted(told["waiting"], "line"), told["problem"]
+    missed = f"; {told['missed']} were deleted for their age before it took them" if told["missed"] else ""
+    if not told.get("sent", True) and not problem:  # an appliance of before this release does not tell it
+        missed += "; nothing was sent there yet since tinkbox started"
+    if told["waiting"]:
+        return f"{place} lacks {waiting}: {problem}{missed}" if problem else f"{place} lacks {waiting} so far{missed}"
+    now = f"; now it takes none ({problem})" if problem else ""
+    first = told.get("first", 0)
+    if first > 1:
+        copy = f"examine a copy there with `tinkbox audit verify --after {first - 1} FILE`"
+        return f"every line from {first} on was sent to {place}{now}{missed}: {copy}"
+    lines = "every line" if first else "every line since it was configured"
+    return f"{lines} was sent to {place}{now}{missed}"
 
 
 def _examined(path: Path, after: int) -> Document:

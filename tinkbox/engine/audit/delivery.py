@@ -79,14 +79,16 @@ class Deliveries:
             found.append(LineFile(Path(places.file)))
         if places.syslog is not None:
             found.append(Syslog(places.syslog, places.name))
+        self._audit = audit
         self._carriers = [Carrier(audit, each) for each in found]
 
     def parts(self) -> list[Callable[[], Awaitable[object]]]:
         return [each.run for each in self._carriers]
 
-    def standing(self) -> list[Delivery]:
-        """How far each place has the lines."""
-        return [each.standing for each in self._carriers]
+    async def standing(self) -> list[Delivery]:
+        """How far each place is known to have the lines that there are now.  Raises Unavailable."""
+        newest = await self._audit.newest() if self._carriers else 0
+        return [await each.standing(newest) for each in self._carriers]
 
 
 class Carrier:
@@ -95,10 +97,18 @@ class Carrier:
     def __init__(self, audit: Audit, place: Place) -> None:
         self._audit = audit
         self._place = place
+        # The last line that was sent, and the last one that is known to be taken; None: only the store knows.
         self._reached: int | None = None
+        self._taken: int | None = None
         self._settled = 0
         self._noted: int | None = None
-        self.standing = Delivery(place=place.name)
+        self._told = Delivery(place=place.name)
+
+    async def standing(self, newest: int) -> Delivery:
+        """How far the place is known to have the lines, of which `newest` is the number of the last."""
+        taken = await self._audit.delivered(self._place.name) if self._taken is None else self._taken
+        first = await self._audit.delivered_from(self._place.name)
+        return replace(self._told, first=first, waiting=0 if taken is None else max(0, newest - taken))
 
     async def run(self) -> NoReturn:
         try:
@@ -117,28 +127,28 @@ class Carrier:
                 await self._note()
         except (OSError, Unavailable) as error:
             why = (error.strerror if isinstance(error, OSError) else "") or str(error) or type(error).__name__
-            await self._complain(why)
+            self._complain(why)
             await asyncio.sleep(RETRY)
 
     async def carry(self) -> bool:
         """Send the next lines; whether there were any.  Raises OSError and Unavailable."""
         if self._reached is None:
-            self._reached = self._settled = await self._where_to_begin()
+            self._reached = self._settled = self._taken = await self._where_to_begin()
         lines = await self._audit.after(self._reached, AT_ONCE)
         try:
             taken = await asyncio.to_thread(self._sent, lines)
         except OSError:
-            self._reached = self._settled
+            self._reached = self._taken = self._settled
             raise
         if lines:
             missed = lines[0].number - self._reached - 1
             self._reached = lines[-1].number
-            self.standing = replace(self.standing, missed=self.standing.missed + missed)
+            self._told = replace(self._told, sent=True, missed=self._told.missed + missed)
         self._settled = self._reached if taken is None else max(self._settled, taken.settled)
-        acknowledged = self._reached if taken is None else max(self._settled, taken.acknowledged)
-        if self.standing.problem:
+        self._taken = self._reached if taken is None else max(self._settled, taken.acknowledged)
+        if self._told.problem:
             _log.info("the audit is sent to %s again", self._place.name, extra={"action": "audit.sent-again"})
-        self.standing = replace(self.standing, waiting=self._reached - acknowledged, problem="", since=None)
+        self._told = replace(self._told, problem="", since=None)
         return bool(lines)
 
     def _sent(self, lines: Sequence[Line]) -> Taken | None:
@@ -153,16 +163,12 @@ class Carrier:
         Where it has more than there is, the database was put back to an earlier day: what is new then follows.
         """
         newest = await self._audit.newest()
-        has = await asyncio.to_thread(self._place.reached)
         self._noted = await self._audit.delivered(self._place.name)
-        if has is None:
-            has = self._noted
-        begin = newest if has is None else min(has, newest)
         if self._noted is None:
-            await self._audit.deliver(self._place.name, begin)
-            self._noted = begin
-        self.standing = replace(self.standing, first=await self._audit.delivered_from(self._place.name))
-        return begin
+            await self._audit.deliver(self._place.name, newest)
+            self._noted = newest
+        has = await asyncio.to_thread(self._place.reached)
+        return min(self._noted if has is None else has, newest)
 
     async def _note(self) -> None:
         """Remember how far it is, once all is sent: what is sent twice after a crash is little, and there is no write for each line."""
@@ -172,21 +178,13 @@ class Carrier:
             await self._audit.deliver(self._place.name, self._settled)
             self._noted = self._settled
 
-    async def _complain(self, why: str) -> None:
-        newest = self._reached or 0
-        with suppress(Unavailable):
-            newest = await self._audit.newest()
-        if not self.standing.problem:
+    def _complain(self, why: str) -> None:
+        if not self._told.problem:
             _log.warning(
                 "the audit cannot be sent to %s: %s. It is tried again until that succeeds", self._place.name, why,
                 extra={"action": "audit.unsent"},
             )  # fmt: skip
-        self.standing = replace(
-            self.standing,
-            problem=why,
-            waiting=max(0, newest - (self._reached or 0)),
-            since=self.standing.since or self._audit.now(),
-        )
+        self._told = replace(self._told, problem=why, since=self._told.since or self._audit.now())
 
 
 class LineFile:

@@ -7,12 +7,13 @@ import struct
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 
 from tests.integration.engine.appliance import Appliance
 from tinkbox.engine.audit.audit import Audit
-from tinkbox.engine.audit.delivery import SETTLED, Carrier, Syslog, Taken
+from tinkbox.engine.audit.delivery import SETTLED, Carrier, LineFile, Syslog, Taken
 from tinkbox.model.audit import NONE_BEFORE, Act, Head, Kind, line_of
 from tinkbox.model.audit_places import SyslogServer
 from tinkbox.store.database import Store
@@ -102,8 +103,12 @@ def lab(box: Appliance) -> Iterator[Lab]:
     receiver.end()
 
 
-async def all_acknowledged(carrier: Carrier) -> None:
-    while await carrier.carry() or carrier.standing.waiting:
+async def waiting(lab: Lab, carrier: Carrier) -> int:
+    return (await carrier.standing(await lab.audit.newest())).waiting
+
+
+async def all_acknowledged(lab: Lab, carrier: Carrier) -> None:
+    while await carrier.carry() or await waiting(lab, carrier):
         pass
 
 
@@ -136,7 +141,7 @@ async def test_what_the_kernel_acknowledged_and_the_program_never_read_is_sent_a
     carrier = lab.carrier()
     await carrier.carry()
     await lab.write(100)
-    await all_acknowledged(carrier)
+    await all_acknowledged(lab, carrier)
     lab.receiver.accept()
     lab.receiver.read(50)  # in the middle of what it got
     lab.receiver.end()
@@ -154,7 +159,7 @@ async def test_what_stood_for_a_while_is_not_sent_again(lab: Lab) -> None:
     carrier = lab.carrier()
     await carrier.carry()
     await lab.write(3)
-    await all_acknowledged(carrier)
+    await all_acknowledged(lab, carrier)
     lab.receiver.accept()
     lab.receiver.read(3)
     lab.wall.now += SETTLED
@@ -180,12 +185,13 @@ async def test_a_place_does_not_have_what_it_has_not_acknowledged(lab: Lab) -> N
         ]
     )
     async with asyncio.TaskGroup() as group:
-        group.create_task(all_acknowledged(carrier))
-        while not carrier.standing.waiting:  # noqa: ASYNC110 - nobody tells
+        group.create_task(all_acknowledged(lab, carrier))
+        while not (await carrier.standing(lines)).sent:  # noqa: ASYNC110 - nobody tells
             await asyncio.sleep(0)
+        assert await waiting(lab, carrier) > 0
         lab.receiver.accept()
         await asyncio.to_thread(lab.receiver.read, lines)
-    assert carrier.standing.waiting == 0
+    assert await waiting(lab, carrier) == 0
 
 
 async def test_an_appliance_that_ends_before_its_first_lines_are_taken_sends_them_when_it_is_started_again(
@@ -194,7 +200,7 @@ async def test_an_appliance_that_ends_before_its_first_lines_are_taken_sends_the
     await lab.write(2)
     first = lab.carrier()
     await first.carry()
-    assert first.standing.first == 3, "it begins with what is new"
+    assert (await first.standing(2)).first == 3, "it begins with what is new"
     await lab.write(1)
     await first.carry()
     lab.receiver.end()
@@ -203,7 +209,45 @@ async def test_an_appliance_that_ends_before_its_first_lines_are_taken_sends_the
     await second.carry()
     lab.receiver.accept()
     lab.receiver.read(3)
-    assert second.standing.first == 3
+    assert (await second.standing(3)).first == 3
+
+
+async def test_what_a_place_lacks_is_counted_by_the_lines_there_are_now(lab: Lab) -> None:
+    carrier = lab.carrier()
+    await carrier.carry()
+    lab.receiver.end()
+    for lines in (2, 3):
+        await lab.write(lines)
+        with pytest.raises(ConnectionRefusedError):
+            await carrier.carry()
+        await lab.write(1)
+        assert await waiting(lab, carrier) == await lab.audit.newest()
+
+
+async def test_start_after_which_nothing_was_sent_yet_lacks_what_the_last_one_had_not_sent(lab: Lab) -> None:
+    first = lab.carrier()
+    await first.carry()
+    await lab.write(2)
+    await all_acknowledged(lab, first)
+    assert (await first.standing(2)).sent
+    await lab.audit.deliver(lab.places[-1].name, 2)
+    await lab.write(3)
+    standing = await lab.carrier().standing(5)
+    assert (standing.first, standing.waiting, standing.sent, standing.problem) == (1, 3, False, "")
+
+
+async def test_place_that_cannot_be_examined_at_first_gets_what_is_written_meanwhile(lab: Lab, tmp_path: Path) -> None:
+    place = tmp_path / "audit.jsonl"
+    place.mkdir()
+    await lab.write(1)
+    carrier = Carrier(lab.audit, LineFile(place))
+    with pytest.raises(IsADirectoryError):
+        await carrier.carry()
+    await lab.write(2)
+    assert await waiting(lab, carrier) == 2
+    place.rmdir()
+    await carrier.carry()
+    assert [json.loads(each)["number"] for each in place.read_text().splitlines()] == [2, 3]
 
 
 def test_a_place_that_is_gone_is_known_while_nothing_is_sent() -> None:

@@ -1,6 +1,6 @@
 """`/metrics`."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Annotated
 
 from aiohttp import web
@@ -22,7 +22,7 @@ def routes(
     limits: Callable[[], Sequence[Standing]],
     refused_tokens: Callable[[], int],
     conditions: Callable[[], Mapping[tuple[str, Gravity], int]],
-    deliveries: Callable[[], Sequence[Delivery]],
+    deliveries: Callable[[], Awaitable[Sequence[Delivery]]],
 ) -> list[web.RouteDef]:
     """`answers` counts those of the node door (`door.requests.request_counts`).
 
@@ -33,7 +33,7 @@ def routes(
         """Figures for Prometheus."""
         figures = await meter.figures()
         return web.Response(
-            body=page(figures, answers, limits(), refused_tokens(), conditions(), deliveries()).encode(),
+            body=page(figures, answers, limits(), refused_tokens(), conditions(), await deliveries()).encode(),
             headers={"Content-Type": CONTENT_TYPE},
         )
 

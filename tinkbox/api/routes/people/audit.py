@@ -1,7 +1,7 @@
 """`/v1/audit`: who did what, for those who have the right to see that."""
 
 import json
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import asdict
 from functools import partial
 from typing import Annotated, Any, Final, NotRequired, TypedDict
@@ -85,9 +85,12 @@ class LineDocument(_From):
 
 
 class DeliveryDocument(TypedDict):
+    """`waiting` is how many lines the place is not known to have taken, `sent` whether any was sent there since the appliance started."""
+
     place: str
     first: int
     waiting: int
+    sent: bool
     missed: int
     problem: str
 
@@ -104,7 +107,9 @@ class VerdictDocument(TypedDict):
     deliveries: list[DeliveryDocument]
 
 
-def routes(audit: Audit, deliveries: Callable[[], Sequence[Delivery]], followers: Followers) -> list[web.RouteDef]:
+def routes(
+    audit: Audit, deliveries: Callable[[], Awaitable[Sequence[Delivery]]], followers: Followers
+) -> list[web.RouteDef]:
     @takes(
         "who",
         "object",
@@ -162,10 +167,11 @@ def routes(audit: Audit, deliveries: Callable[[], Sequence[Delivery]], followers
                 "place": each.place,
                 "first": each.first,
                 "waiting": each.waiting,
+                "sent": each.sent,
                 "missed": each.missed,
                 "problem": each.problem,
             }
-            for each in deliveries()
+            for each in await deliveries()
         ]
         document: Any = {**asdict(verdict), "deliveries": told}
         return answered(document)

@@ -13,7 +13,7 @@ from tinkbox.model.errors import Invalid, Unavailable
 from tinkbox.model.text import quoted
 from tinkbox.settings.environment import boxes_file
 from tinkbox.wire.operator_door import PORT as OPERATOR_PORT
-from tinkbox.wire.operator_door import url_of
+from tinkbox.wire.operator_door import unencrypted, url_of
 
 _PRIVATE: Final = 0o600
 
@@ -63,10 +63,7 @@ def box_url(typed: str) -> str:
     if not host or more or any(map(str.isspace, typed)):
         raise Invalid(f"{quoted(typed)} names no box: write https://HOST:{OPERATOR_PORT}")
     if parts.scheme != "https":
-        raise Invalid(
-            f"{quoted(typed)} is not encrypted, and a token must not cross the network so: write https:// instead of "
-            f"{parts.scheme}://"
-        )
+        raise Invalid(unencrypted(typed, parts.scheme))
     written = f"[{host}]" if ":" in host else host
     return f"https://{written}{f':{port}' if port is not None else ''}{parts.path.rstrip('/')}"
 

@@ -4,6 +4,8 @@ from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import Final, NamedTuple
 from urllib.parse import urlsplit
 
+from tinkbox.model.text import quoted
+
 # With a 404: `operator.listen`, as ADDRESS:PORT.
 HEADER: Final = "Tinkbox-Operator-Door"
 # A file below the data folder, which an appliance has locked (flock(2)) for as long as it runs.
@@ -44,7 +46,8 @@ def read_operator_door(text: str) -> OperatorDoor | None:
 def url_of(typed: str) -> str:
     """What a person types for a box as a URL: a host alone is spoken to over TLS, at the usual port unless it names one."""
     if "://" in typed:
-        return typed
+        scheme, _, rest = typed.partition("://")
+        return f"{scheme.lower()}://{rest}"
     url = f"https://{typed}"
     try:
         parts = urlsplit(url)
@@ -52,6 +55,22 @@ def url_of(typed: str) -> str:
     except ValueError:
         return url
     return f"https://{parts.netloc}:{PORT}" if is_host_alone else url
+
+
+def is_on_loopback(url: str) -> bool:
+    """Whether what is sent to a URL stays on this host; raises ValueError for what is no URL."""
+    host = urlsplit(url).hostname or ""
+    if host == "localhost":
+        return True
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def unencrypted(url: str, scheme: str) -> str:
+    """Why no token is sent to a URL of this scheme, and what to type."""
+    return f"{quoted(url)} is not encrypted, and a token must not cross the network so: write https:// instead of {scheme}://"
 
 
 def _host(text: str) -> IPv4Address | IPv6Address | str | None:

@@ -493,6 +493,19 @@ def test_what_is_no_box_is_refused(typed: str, told: str) -> None:
     assert any(each in failed.err for each in told.split("|")), failed.err
 
 
+@pytest.mark.parametrize("command", [["hardware", "list"], ["events", "watch"], ["image", "delete", "--yes", "x"]])
+def test_commands_refuse_in_the_words_of_login_to_show_a_token_to_the_network(
+    command: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url = "http://192.0.2.1:7080"
+    monkeypatch.setenv("TINKBOX_SERVER", url)
+    monkeypatch.setenv("TINKBOX_TOKEN", TOKEN)
+    words = f"'{url}' is not encrypted, and a token must not cross the network so: write https:// instead of http://"
+    for typed in (command, ["login", url]):
+        failed = run_here(*typed, stdin=LINE)
+        assert (failed.status, failed.err.startswith(f"tinkbox: {words}")) == (1, True), failed.err
+
+
 @pytest.mark.parametrize("damage", ["", "{", "[]", '{"current": 1, "boxes": {}}', '{"current": "", "boxes": {"x": 1}}'])
 def test_damaged_file_of_boxes_is_told(home: Path, damage: str) -> None:
     home.parent.mkdir(parents=True)

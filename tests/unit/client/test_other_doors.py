@@ -248,28 +248,38 @@ async def test_http_where_tls_is_spoken_is_told_to_be_https(kind: type[Connectio
 
 @both_kinds
 @pytest.mark.parametrize(("token", "asked"), [("secret", 0), ("", 1)])
-async def test_no_token_goes_unencrypted_over_a_network_to_who_speaks_tls(
+async def test_token_never_crosses_a_network_unencrypted(
     kind: type[Connection], monkeypatch: pytest.MonkeyPatch, token: str, asked: int
 ) -> None:
     seen = []
 
     async def door(request: web.Request) -> web.Response:
         seen.append(request.headers.get("Authorization"))
-        return web.Response(status=400)
+        raise Denied("needed")
 
-    monkeypatch.setattr("tinkbox.client.operator.connection.speaks_tls", lambda _: True)
-    monkeypatch.setattr(Connection, "_is_here", lambda _: False)
+    monkeypatch.setattr("tinkbox.client.operator.connection.is_on_loopback", lambda _: False)
     async with answering(door) as url:
-        assert "speaks TLS: write https:// instead" in str(await refusal_of(kind(url=url, token=token)))
-    assert len(seen) == asked
+        for question in (look, change, *([follow] if kind is LastingConnection else [])):
+            refused = await refusal_of(kind(url=url, token=token, variable="TINKBOX_SERVER"), question)
+            assert type(refused) is (Invalid if token else Denied)
+            if token:
+                assert str(refused) == (
+                    f"'{url}' is not encrypted, and a token must not cross the network so: write https:// instead of http:// in "
+                    f"TINKBOX_SERVER, after `tinkbox login {url.replace('http', 'https')}`, which keeps the authority of the box"
+                )
+    assert bool(seen) == bool(asked)
 
 
-@pytest.mark.parametrize(
-    ("url", "here"),
-    [("http://localhost:1", True), ("http://[::1]:1", True), ("http://127.1.2.3", True), ("http://box", False)],
-)
-def test_loopback_is_no_network(url: str, here: bool) -> None:
-    assert QuickConnection(url=url)._is_here() is here
+@both_kinds
+@pytest.mark.parametrize("scheme", ["http", "HTTP", "ht\ttp", " http"])
+@pytest.mark.parametrize("host", ["192.0.2.1", "127.example.org", "127.0.0.1.example.org", "[2001:db8::1]"])
+async def test_token_for_another_host_is_refused_before_it_is_asked(
+    kind: type[Connection], scheme: str, host: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However the scheme is written that a library reads as http."""
+    monkeypatch.setattr("socket.getaddrinfo", pytest.fail)
+    refused = await refusal_of(kind(url=f"{scheme}://{host}:7080", token="secret"))
+    assert "a token must not cross the network so" in str(refused)
 
 
 @both_kinds

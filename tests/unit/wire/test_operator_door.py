@@ -2,7 +2,7 @@
 
 import pytest
 
-from tinkbox.wire.operator_door import read_operator_door
+from tinkbox.wire.operator_door import is_on_loopback, read_operator_door, url_of
 
 
 @pytest.mark.parametrize(
@@ -39,3 +39,22 @@ def test_an_address_or_a_name_with_a_port_is_read(told: str, read: str) -> None:
 )
 def test_anything_else_is_no_door(told: str) -> None:
     assert read_operator_door(told) is None
+
+
+@pytest.mark.parametrize(
+    ("url", "is_here"),
+    [
+        ("http://localhost:1", True),
+        ("http://[::1]:1", True),
+        ("http://127.1.2.3", True),
+        ("http://box", False),
+        ("http://127.example.org", False),
+        ("http://0.0.0.0", False),
+    ],
+)
+def test_loopback_is_no_network(url: str, is_here: bool) -> None:
+    assert is_on_loopback(url) is is_here
+
+
+def test_scheme_is_read_however_it_is_written() -> None:
+    assert url_of("HTTPS://box/Path") == "https://box/Path"

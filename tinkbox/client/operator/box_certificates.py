@@ -204,7 +204,7 @@ def speaks_no_tls(where: str) -> str:
         f"{where} does not speak TLS: that is machines' metadata or another program, and not the operator door. It listens where "
         "operator.listen of the box's tinkbox.yaml says, which is 127.0.0.1:7080 unless it is set: write an address of the box there that this "
         "host reaches, such as 192.0.2.1:7080, restart tinkbox, and name that one. An appliance of an earlier release spoke http:// "
-        "only, which shows your token to the network"
+        "only; commands send it no token over a network, so update it first"
     )
 
 

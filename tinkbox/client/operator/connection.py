@@ -24,7 +24,7 @@ from tinkbox.model.command_lines import PROGRAM, typable, typable_json
 from tinkbox.model.errors import Denied, Invalid, NotFound, Refusal, TooMany, Unavailable
 from tinkbox.model.text import spelled
 from tinkbox.wire.operator_door import HEADER as OPERATOR_DOOR
-from tinkbox.wire.operator_door import read_operator_door
+from tinkbox.wire.operator_door import is_on_loopback, read_operator_door, unencrypted
 
 if TYPE_CHECKING:
     from http.client import HTTPMessage
@@ -332,13 +332,19 @@ class Connection(ABC):
         )
 
     def refuse_clear_token(self) -> None:
-        """Raise Unreachable before a token goes unencrypted over a network to a box that takes it encrypted alone."""
-        if self.headers and self.url.startswith("http://") and not self._is_here() and self._speaks_tls():
-            raise self._encrypted()
-
-    def _is_here(self) -> bool:
-        host = urlsplit(self.url).hostname or ""
-        return host == "localhost" or host == "::1" or host.startswith("127.")
+        """Raise Invalid before a token goes unencrypted over a network; Unreachable for a URL that is none."""
+        if not self.headers:
+            return
+        try:
+            scheme, is_here = urlsplit(self.url).scheme, is_on_loopback(self.url)
+        except ValueError as error:
+            raise self.unreachable(error) from None
+        if scheme != "https" and not is_here:
+            place = f" in {self._variable}" if self._variable else ""
+            url = f"https://{self.url.partition('://')[2]}"
+            raise Invalid(
+                f"{unencrypted(self.url, scheme)}{place}, after `{LOGIN} {url}`, which keeps the authority of the box"
+            )
 
     def too_much(self, path: str) -> Unavailable:
         """What to say of an answer that goes on beyond MOST_ANSWERED."""

@@ -65,14 +65,19 @@ class Authority:
         )
 
 
-def as_authority(builder: x509.CertificateBuilder, key: PrivateKey) -> x509.CertificateBuilder:
-    """With what RFC 5280 §4.2 wants of an authority: Python 3.13 looks by default (`VERIFY_X509_STRICT`)."""
+def as_authority(
+    builder: x509.CertificateBuilder, key: PrivateKey, *, basic: x509.BasicConstraints | None = None, signs: bool = True
+) -> x509.CertificateBuilder:
+    """With what RFC 5280 §4.2 wants of an authority: Python 3.13 looks by default (`VERIFY_X509_STRICT`).
+
+    `basic` are other basic constraints; one that `signs` no certificates may still sign lists of revoked ones.
+    """
     return (
-        builder.add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+        builder.add_extension(basic or x509.BasicConstraints(ca=True, path_length=None), critical=True)
         .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
         .add_extension(
             x509.KeyUsage(
-                key_cert_sign=True, crl_sign=True, digital_signature=False, content_commitment=False, key_encipherment=False,
+                key_cert_sign=signs, crl_sign=True, digital_signature=False, content_commitment=False, key_encipherment=False,
                 data_encipherment=False, key_agreement=False, encipher_only=False, decipher_only=False,
             ),
             critical=True,

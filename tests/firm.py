@@ -6,11 +6,12 @@ from pathlib import Path
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes
-from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from cryptography.x509.oid import AuthorityInformationAccessOID, NameOID
 
-from tests.authority import as_authority, signed_by
+from tests.authority import PrivateKey, as_authority, signed_by
+from tinkbox.certificates.issuing import new_key
 from tinkbox.wire.authority import fingerprint
 
 
@@ -65,31 +66,73 @@ class Firm:
         """The leaf once more, for these purposes alone."""
         return self._signed("box", self.leaf_key, "Firm R10", self.between_key, None, purposes)
 
+    def leaf_as_of(self, authority: x509.Certificate, host: str = "localhost") -> x509.Certificate:
+        """The leaf, which says that this authority signed it, and is signed with another key of its kind."""
+        key_id = authority.extensions.get_extension_for_class(x509.SubjectKeyIdentifier).value
+        told = x509.AuthorityKeyIdentifier.from_issuer_subject_key_identifier(key_id)
+        other = new_key() if isinstance(authority.public_key(), rsa.RSAPublicKey) else self.between_key
+        return self._signed("box", self.leaf_key, authority.subject, other, signer=told, host=host)
+
+    def namesake(self, authority: x509.Certificate) -> x509.Certificate:
+        """An authority with the name of another one, and the key of the one in between, which it signed itself with."""
+        return self._signed(authority.subject, self.between_key, authority.subject, self.between_key)
+
+    def leaf_of(self, authority: x509.Certificate) -> x509.Certificate:
+        """The leaf of an authority of this name with the key of the one in between."""
+        return self._signed("box", self.leaf_key, authority.subject, self.between_key)
+
+    def odd_between(
+        self,
+        *,
+        basic: x509.BasicConstraints | None = None,
+        signs: bool = True,
+        constraints: x509.NameConstraints | None = None,
+    ) -> x509.Certificate:
+        """The one in between once more, with other basic constraints, key usage or name constraints."""
+        return self._signed(
+            "Firm R10", self.between_key, "Firm Root", self.root_key, basic=basic, signs=signs, constraints=constraints
+        )
+
+    def odd_root(
+        self, *, basic: x509.BasicConstraints | None = None, constraints: x509.NameConstraints | None = None
+    ) -> x509.Certificate:
+        """The root once more, in the same way."""
+        return self._signed(
+            "Firm Root", self.root_key, "Firm Root", self.root_key, basic=basic, constraints=constraints
+        )
+
     def sibling(self) -> x509.Certificate:
         """Another one in between that the root signed, which signed none."""
         return self._signed("Firm R11", ec.generate_private_key(ec.SECP256R1()), "Firm Root", self.root_key)
 
     def _signed(
         self,
-        name: str,
+        name: str | x509.Name,
         key: ec.EllipticCurvePrivateKey,
-        issuer: str,
-        by: ec.EllipticCurvePrivateKey,
+        issuer: str | x509.Name,
+        by: PrivateKey,
         life: tuple[timedelta, timedelta] | None = None,
         purposes: Sequence[x509.ObjectIdentifier] = (),
+        signer: x509.AuthorityKeyIdentifier | None = None,
+        host: str = "localhost",
+        basic: x509.BasicConstraints | None = None,
+        signs: bool = True,
+        constraints: x509.NameConstraints | None = None,
     ) -> x509.Certificate:
         serial, (begins, ends) = x509.random_serial_number(), life or (timedelta(), self._lasts)
         made = x509.CertificateBuilder(
             _name(issuer), _name(name), key.public_key(), serial, self._begins + begins, self._begins + ends
-        ).add_extension(signed_by(by), critical=False)
+        ).add_extension(signer or signed_by(by), critical=False)
         if purposes:
             made = made.add_extension(x509.ExtendedKeyUsage(purposes), critical=False)
         if name == "box":
-            made = made.add_extension(x509.SubjectAlternativeName([x509.DNSName("localhost")]), critical=False)
+            made = made.add_extension(x509.SubjectAlternativeName([x509.DNSName(host)]), critical=False)
             if self._issuer_at:
                 made = made.add_extension(_issuer_at(self._issuer_at), critical=False)
         else:
-            made = as_authority(made, key)
+            made = as_authority(made, key, basic=basic, signs=signs)
+        if constraints is not None:
+            made = made.add_extension(constraints, critical=True)
         return made.sign(by, hashes.SHA256())
 
 
@@ -110,5 +153,5 @@ def _issuer_at(url: str) -> x509.AuthorityInformationAccess:
     return x509.AuthorityInformationAccess([x509.AccessDescription(AuthorityInformationAccessOID.CA_ISSUERS, place)])
 
 
-def _name(text: str) -> x509.Name:
-    return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, text)])
+def _name(text: str | x509.Name) -> x509.Name:
+    return text if isinstance(text, x509.Name) else x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, text)])

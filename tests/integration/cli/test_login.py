@@ -10,6 +10,7 @@ from pathlib import Path
 from subprocess import PIPE, run
 
 import pytest
+from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from cryptography.x509.oid import ExtendedKeyUsageOID
 
@@ -386,6 +387,26 @@ def test_box_that_this_host_trusted_and_does_not_any_more_is_told_as_changed(
         assert run_here("login", "--list").out == f"* {url}  {now}\n"
 
 
+@pytest.mark.parametrize("appended", [False, True])
+def test_impostor_of_a_box_that_this_host_trusted_is_told_by_its_own_certificate(
+    firm: Firm, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, appended: bool
+) -> None:
+    root = tmp_path / "root.pem"
+    root.write_bytes(pem(firm.root))
+    monkeypatch.setenv("SSL_CERT_FILE", str(root))
+    with tls_box(tmp_path / "box", own=firm.files([firm.leaf, firm.between])) as box:
+        url, port = box.url.replace("127.0.0.1", "localhost"), int(box.url.rpartition(":")[2])
+        assert run_here("login", url, stdin=LINE).status == 0
+    other = Firm(tmp_path)
+    forged = other.leaf_as_of(firm.root)
+    with tls_box(tmp_path / "box", port, forged=other.files([forged, firm.root][: 1 + appended])) as box:
+        failed = run_here("osie", "list")
+        assert (failed.status, box.heard) == (3, [])
+    assert "shows a certificate that this host does not trust. When you logged in" in failed.err
+    assert "so somebody may be between you and the box. Nothing was sent. You accepted" in failed.err
+    assert f"now it shows {fingerprint_of(forged)}" in failed.err
+
+
 def test_box_that_this_host_trusted_and_whose_certificate_expired_is_told_so(
     firm: Firm, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -407,8 +428,70 @@ def test_operators_chain_that_does_not_hold_together_is_told(firm: Firm, tmp_pat
         url = box.url.replace("127.0.0.1", "localhost")
         failed = run_here("login", url, "--fingerprint", fingerprint_of(firm.root), stdin=LINE)
         assert failed.status == 3
-        assert "do not follow one from the other. In the file of tls.certificate" in failed.err
+        assert f"but it is {fingerprint_of(firm.leaf)}, and not signed by that" in failed.err
+        assert "the file of tls.certificate in its tinkbox.yaml is wrong" in failed.err
+        assert box.certificates.own == (fingerprint_of(firm.leaf), frozenset(["localhost"])), "which the box prints"
         assert "tinkbox login" not in failed.err
+
+
+@pytest.mark.parametrize("shown", ["signed by none", "its own", "by name", "as if signed", "namesake", "other host"])
+def test_impostor_that_shows_the_kept_authority_as_well_is_told_with_both_fingerprints(
+    firm: Firm, tmp_path: Path, shown: str
+) -> None:
+    with tls_box(tmp_path / "box") as box:
+        url, boxs, port = box.url.replace("127.0.0.1", "localhost"), box.certificates.fingerprint, box.url[-5:]
+        assert run_here("login", url, "--fingerprint", boxs, stdin=LINE).status == 0
+        authority = x509.load_pem_x509_certificate(box.certificates.authority_pem.encode())
+    chain = {
+        "signed by none": [firm.self_signed()],
+        "its own": [firm.leaf, firm.between, firm.root],
+        "by name": [firm.leaf_of(authority)],
+        "as if signed": [firm.leaf_as_of(authority)],
+        "namesake": [firm.leaf_of(authority), firm.namesake(authority)],
+        "other host": [firm.leaf_as_of(authority, "other.example")],
+    }[shown]
+    end = firm.root if shown == "its own" else chain[0]
+    with tls_box(tmp_path / "impostor", int(port), forged=firm.files([*chain, authority])) as box:
+        for command in (["osie", "list"], ["events", "watch"], ["login", url], ["login", url, "--fingerprint", boxs]):
+            failed = run_here(*command, stdin=LINE)
+            assert failed.status == 3
+            assert "so somebody may be between you and the box. Nothing was sent." in failed.err
+            leads = (
+                f"leads to {fingerprint_of(end)}"
+                if end != chain[0]
+                else f"is {fingerprint_of(end)}, and not signed by that"
+            )
+            assert f"It has to lead to {boxs}, which it shows as well, but it {leads}" in failed.err
+            assert "Only if that prints" in failed.err
+            assert "the file of tls.certificate in its tinkbox.yaml is wrong" in failed.err
+            assert "--fingerprint" not in failed.err
+        assert box.heard == []
+
+
+def test_chain_that_is_refused_for_an_authority_that_may_not_sign_is_told_with_both_reasons(
+    firm: Firm, tmp_path: Path
+) -> None:
+    """As the certificate of a server, which is public, in the place of an authority's."""
+    no_authority = firm.odd_between(basic=x509.BasicConstraints(ca=False, path_length=None))
+    with tls_box(tmp_path / "box", own=firm.files([firm.leaf, no_authority, firm.root])) as box:
+        url = box.url.replace("127.0.0.1", "localhost")
+        failed = run_here("login", url, "--fingerprint", fingerprint_of(firm.root), stdin=LINE)
+        assert (failed.status, box.heard) == (3, [])
+    assert "so somebody may be between you and the box. Nothing was sent." in failed.err
+    assert (
+        f"It has to lead to {fingerprint_of(firm.root)}, which it shows as well, but what is between is refused (invalid CA"
+        in failed.err
+    )
+    assert f"Its own certificate is {fingerprint_of(firm.leaf)}. `tinkbox serve --check` on the box" in failed.err
+
+
+def test_name_that_an_authority_may_not_sign_is_told(firm: Firm, tmp_path: Path) -> None:
+    limited = firm.odd_between(constraints=x509.NameConstraints([x509.DNSName("firm.example")], None))
+    with tls_box(tmp_path / "box", own=firm.files([firm.leaf, limited, firm.root])) as box:
+        url = box.url.replace("127.0.0.1", "localhost")
+        failed = run_here("login", url, "--fingerprint", fingerprint_of(firm.root), stdin=LINE)
+    assert failed.status == 3
+    assert "(permitted subtree violation): an authority behind the box's certificate may not sign for one" in failed.err
 
 
 def test_authority_in_between_that_expired_is_not_told_as_the_end_of_the_boxs_certificate(

@@ -28,9 +28,13 @@ class TlsBox:
 
 @contextmanager
 def tls_box(
-    data: Path, port: int = 0, names: Sequence[str] = NAMES, own: tuple[Path, Path] | None = None
+    data: Path,
+    port: int = 0,
+    names: Sequence[str] = NAMES,
+    own: tuple[Path, Path] | None = None,
+    forged: tuple[Path, Path] | None = None,
 ) -> Iterator[TlsBox]:
-    """A box whose authority is below `data`."""
+    """A box whose authority is below `data`; an impostor, which shows a chain that is `forged` to everybody."""
     data.mkdir(exist_ok=True)
     box = TlsBox(Certificates.open(data, names, own, datetime.now(UTC)))
 
@@ -62,7 +66,11 @@ def tls_box(
 
         def log_message(self, *_: object) -> None: ...
 
-    with _Server(("127.0.0.1", port), Handler, box.certificates.server_context(Door.OPERATOR)) as server:
+    context = box.certificates.server_context(Door.OPERATOR)
+    if forged is not None:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(*forged)
+    with _Server(("127.0.0.1", port), Handler, context) as server:
         box.url = f"https://127.0.0.1:{server.server_port}"
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()

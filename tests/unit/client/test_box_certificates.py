@@ -1,6 +1,7 @@
 """A box is trusted by one authority, over each kind of connection."""
 
 import asyncio
+import ssl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
@@ -12,7 +13,7 @@ from aiohttp.test_utils import TestServer
 
 from tinkbox.certificates import Certificates, Door
 from tinkbox.client.operator import Operator
-from tinkbox.client.operator.box_certificates import fingerprint_of, shown_authority, verify
+from tinkbox.client.operator.box_certificates import distrusted, fingerprint_of, shown_authority, verify
 from tinkbox.client.operator.lasting_connection import LastingConnection
 from tinkbox.client.operator.quick_connection import QuickConnection, answer_of
 from tinkbox.client.refusals import Unreachable
@@ -89,7 +90,7 @@ async def test_box_of_another_authority_hears_nothing(
     async with box(stranger, heard) as url:
         connection = LastingConnection(url=url, token="secret", authority=certificates.authority_pem)
         async with Operator(connection) as operator:
-            with pytest.raises(Unreachable, match="shows a certificate that is not valid"):
+            with pytest.raises(Unreachable, match="does not lead to the authority that it has to"):
                 await operator.hardware.all()
             with pytest.raises(Unavailable, match="the connection of the shell is broken"):
                 async with connection.shell("/shell", tty=True):
@@ -107,3 +108,24 @@ async def test_shown_authority_is_the_end_of_the_chain(certificates: Certificate
 def test_damaged_authority_is_told() -> None:
     with pytest.raises(Unavailable, match="keeps of this box is damaged: `tinkbox logout` forgets it"):
         verify("https://127.0.0.1:1", "-----BEGIN CERTIFICATE-----\nx\n-----END CERTIFICATE-----\n", 1)
+
+
+@pytest.mark.parametrize("code", [62, 26])
+async def test_certificate_whose_key_the_other_end_lacks_is_no_mistake_of_names_or_purposes(
+    certificates: Certificates, code: int
+) -> None:
+    """As the public certificate of the authority itself, which has no names and is for no server."""
+
+    async def hang_up(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.close()
+
+    error = ssl.SSLCertVerificationError()
+    error.verify_code, error.verify_message = code, "Hostname mismatch"
+    kept = certificates.authority_pem
+    async with await asyncio.start_server(hang_up, "127.0.0.1", 0) as server:
+        url = f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        told = await asyncio.to_thread(distrusted, url, url, kept, error, 10)
+    assert told.startswith(
+        f"{url} shows a certificate that does not lead to the authority that it has to, so somebody may be"
+    )
+    assert f"It has to lead to {fingerprint_of(kept)}, and no handshake comes to an end" in told

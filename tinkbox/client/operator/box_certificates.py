@@ -1,7 +1,7 @@
 """Whether the box that answers is the one that is meant: by its authority, which `tinkbox login` keeps, or by those that this host trusts."""
 
 import ssl
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -22,7 +22,8 @@ NO_TLS: Final = "WRONG_VERSION_NUMBER"  # of OpenSSL: what answers begins with n
 _OUTDATED: Final = (9, 10)
 _OTHER_NAME: Final = (62, 64)
 _OTHER_PURPOSE: Final = 26
-_UNKNOWN: Final = (18, 19, 20, 21)
+_NOT_PERMITTED: Final = (47, 48)
+_UNKNOWN: Final = (7, 18, 19, 20, 21)
 _MOST_OF_NAME: Final = 200  # characters
 
 
@@ -45,9 +46,13 @@ def trust_in(authority: str) -> ssl.SSLContext:
     return context
 
 
-def verify(url: str, authority: str, seconds: float) -> None:
-    """Shake hands with a box at the URL, and hang up; raises OSError, ssl.SSLError among them, where that fails."""
+def verify(url: str, authority: str, seconds: float, *, by_name: bool = True) -> None:
+    """Shake hands with a box at the URL, and hang up; raises OSError, ssl.SSLError among them, where that fails.
+
+    Not `by_name`: whatever host the certificate is for.
+    """
     context = trust_in(authority)
+    context.check_hostname = by_name
     host, port = _place(url)
     with create_connection((host, port), seconds) as plain:
         _end(context.wrap_socket(plain, server_hostname=host))
@@ -59,7 +64,7 @@ def shown_authority(url: str, seconds: float, sought: str = "") -> str:
     Clients care as little what else a box shows.  `sought` is a fingerprint.  It is sent no word.  Raises OSError, ssl.SSLError among them, where no handshake comes to an end.
     """
     shown = _shown_chain(url, seconds)
-    return next((each for each in shown.all if fingerprint_of(each) == sought), shown.path[-1])
+    return _of_fingerprint(shown.all, sought) or shown.path[-1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,8 +157,8 @@ def fingerprint_of(authority: str) -> str:
 
 
 def is_of_known(error: ssl.SSLCertVerificationError) -> bool:
-    """Whether a certificate is not accepted although an authority signed it that is trusted: for its name, its time or its purpose."""
-    return error.verify_code in (*_OTHER_NAME, *_OUTDATED, _OTHER_PURPOSE)
+    """Whether a certificate is not accepted although an authority signed it that is trusted: for its names, its time or its purpose."""
+    return error.verify_code in (*_OTHER_NAME, *_OUTDATED, *_NOT_PERMITTED, _OTHER_PURPOSE)
 
 
 def distrusted(where: str, url: str, authority: str | None, error: ssl.SSLCertVerificationError, seconds: float) -> str:
@@ -161,6 +166,8 @@ def distrusted(where: str, url: str, authority: str | None, error: ssl.SSLCertVe
 
     `authority` (PEM) is the one that is kept of it, empty: those that this host trusts; None: nothing is kept.
     """
+    if authority and _is_unproven(url, authority, error, seconds):
+        return _other_or_forged(where, url, authority, error, seconds)
     what = f"{where} shows a certificate that is not valid ({error.verify_message})"
     if error.verify_code in _OTHER_NAME:
         return (
@@ -183,15 +190,13 @@ def distrusted(where: str, url: str, authority: str | None, error: ssl.SSLCertVe
             "(its extended key usage lacks serverAuth). Have who runs the box get one that is made for a server; `tinkbox serve --check` there says "
             "which it is"
         )
-    if authority and (shown := _other_authority(url, authority, seconds)):
-        return changed_authority(where, url, authority, shown)
-    if authority:
+    if error.verify_code in _NOT_PERMITTED:
         return (
-            f"{what}: the certificates that it shows do not follow one from the other. In the file of tls.certificate of its tinkbox.yaml "
-            "the box's own has to stand first, and behind it the one that signed it, and so on"
+            f"{what}: an authority behind the box's certificate may not sign for one of its names. Have who runs the box get a certificate without "
+            "that name, or of another authority; `tinkbox serve --check` there says which name it is"
         )
-    if authority is not None and error.verify_code in _UNKNOWN and (shown := _other_authority(url, authority, seconds)):
-        return changed_authority(where, url, authority, shown)
+    if authority is not None and error.verify_code in _UNKNOWN and (shown := _shown_by(url, seconds)):
+        return changed_authority(where, url, authority, _end_of(shown, trusted_certificates()))
     return (
         f"{what}: `tinkbox login {url}` shows the fingerprint of its authority and keeps that. Or have this host trust the "
         "authority, whose file SSL_CERT_FILE may name"
@@ -265,23 +270,84 @@ def printed_behind(shown: str) -> str:
     return "" if is_boxs_own(shown) else " behind the box's own"
 
 
-def _other_authority(url: str, authority: str, seconds: float) -> str:
-    """The authority (PEM) that a box shows, if that is another one; empty: it is the same, or cannot be seen."""
+def _is_unproven(url: str, authority: str, error: ssl.SSLCertVerificationError, seconds: float) -> bool:
+    """Whether an error is of a certificate that the authority (PEM) may not have signed.
+
+    OpenSSL looks at purposes and names first, then at signatures and times, and at last for which names an authority may sign.
+    """
+    if error.verify_code in (*_OUTDATED, *_NOT_PERMITTED):
+        return False
+    if not is_of_known(error):
+        return True
     try:
-        sought = fingerprint_of(authority) if authority else ""
-        shown = shown_authority(url, seconds, sought)
-        return "" if fingerprint_of(shown) == sought else shown
+        if error.verify_code in _OTHER_NAME:
+            verify(url, authority, seconds, by_name=False)
+        else:
+            _shown_chain(url, seconds)
+    except ssl.SSLCertVerificationError as nameless:
+        return not is_of_known(nameless)
+    except (ssl.SSLError, ConnectionResetError):  # it has a certificate, and not the key of that
+        return True
     except (OSError, ValueError):
-        return ""
+        return False
+    return False
+
+
+def _other_or_forged(where: str, url: str, kept: str, error: ssl.SSLCertVerificationError, seconds: float) -> str:
+    """What to say of a box whose certificate does not lead to the authority (PEM) that is kept, whether it shows that or not."""
+    shown, wanted = _shown_by(url, seconds), fingerprint_of(kept)
+    if shown is not None and _of_fingerprint(shown.all, wanted) is None:
+        return changed_authority(where, url, kept, shown.path[-1])
+    begin = (
+        f"{where} shows a certificate that does not lead to the {what_is(kept)} that it has to, so somebody may be between you and the box. "
+        f"Nothing was sent. It has to lead to {wanted}"
+    )
+    if shown is None:
+        return f"{begin}, and no handshake comes to an end that would show where it leads: `tinkbox authority` on the box prints the right one"
+    if error.verify_code not in (*_UNKNOWN, *_OTHER_NAME):
+        return (
+            f"{begin}, which it shows as well, but what is between is refused ({error.verify_message}). Its own certificate is "
+            f"{fingerprint_of(shown.path[0])}. `tinkbox serve --check` on the box tells whether the file of tls.certificate is the reason"
+        )
+    end = _end_of(shown, [ssl.PEM_cert_to_DER_cert(kept)])
+    leads = (
+        f"is {fingerprint_of(end)}, and not signed by that"
+        if end == shown.path[0]
+        else f"leads to {fingerprint_of(end)}"
+    )
+    return (
+        f"{begin}, which it shows as well, but it {leads}. Type `tinkbox authority` on the box. Only if that prints {fingerprint_of(end)} too, it is "
+        "the box, and the file of tls.certificate in its tinkbox.yaml is wrong: the box's own has to stand first, and behind it the one that signed "
+        "it, and so on"
+    )
+
+
+def _of_fingerprint(shown: Sequence[str], sought: str) -> str | None:
+    """The certificate (PEM) of a fingerprint, of those that a box shows."""
+    return next((each for each in shown if fingerprint_of(each) == sought), None)
+
+
+def _end_of(shown: _Shown, trusted: Collection[bytes]) -> str:
+    """Where what a box shows leads to (PEM), of which nothing is proven by those that are trusted (DER).
+
+    To one of these it leads by its names alone, which anybody can write: then it is told by its own certificate.
+    """
+    is_forged = any(ssl.PEM_cert_to_DER_cert(each) in trusted for each in shown.path)
+    return shown.path[0 if is_forged else -1]
+
+
+def _shown_by(url: str, seconds: float) -> _Shown | None:
+    """What a box shows; None: it cannot be seen."""
+    try:
+        return _shown_chain(url, seconds)
+    except (OSError, ValueError):
+        return None
 
 
 def _outdated_authority(url: str, seconds: float, now: float) -> str:
     """Which authority behind a box's own certificate is not valid at `now` (seconds since 1970), and since when; empty: none, or it cannot be seen."""
-    try:
-        chain = _shown_chain(url, seconds).path
-    except (OSError, ValueError):
-        return ""
-    for told in filter(None, map(_names, chain[1:])):
+    shown = _shown_by(url, seconds)
+    for told in filter(None, map(_names, shown.path[1:] if shown is not None else ())):
         name = ", ".join(value for part in told["subject"] for _, value in part)
         if now >= ssl.cert_time_to_seconds(told["notAfter"]):
             return f"the authority {one_line(name, _MOST_OF_NAME)} behind the box's certificate ended on {told['notAfter']}"

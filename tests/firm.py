@@ -101,6 +101,15 @@ class Firm:
             "Firm Root", self.root_key, "Firm Root", self.root_key, basic=basic, constraints=constraints
         )
 
+    def above(self, path_length: int) -> x509.Certificate:
+        """An authority above the one in between, which the root signed."""
+        basic = x509.BasicConstraints(ca=True, path_length=path_length)
+        return self._signed("Firm Above", self.leaf_key, "Firm Root", self.root_key, basic=basic)
+
+    def between_of(self, above: x509.Certificate) -> x509.Certificate:
+        """The one in between once more, signed by the one above it."""
+        return self._signed("Firm R10", self.between_key, above.subject, self.leaf_key)
+
     def sibling(self) -> x509.Certificate:
         """Another one in between that the root signed, which signed none."""
         return self._signed("Firm R11", ec.generate_private_key(ec.SECP256R1()), "Firm Root", self.root_key)

@@ -13,6 +13,7 @@ from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509.oid import AuthorityInformationAccessOID, ExtendedKeyUsageOID
 
 from tinkbox.certificates.issuing import called, encoded_key, is_signed_by, shown_name
+from tinkbox.certificates.signing_rights import exceeded
 from tinkbox.model.text import one_line
 
 _MOST: Final = 300  # characters of a URL
@@ -51,26 +52,28 @@ class Chain:
     def refusal(self, now: datetime) -> str:
         """Why every client refuses it, with the way out; empty: none is known to."""
         needed = self.followed(now)
-        return self._unfit(needed) or self._outdated(needed, now)
+        return self._unfit(needed) or self._without_right(needed, roots=False) or self._outdated(needed, now)
 
     def warnings(self, now: datetime) -> list[str]:
         """What some clients refuse, and what will be refused soon, each with the way out."""
         needed = self.followed(now)
         found = (
             self._repeated(now) or self._broken_link(),
-            self._root_outdated(needed, now),
+            self._root_outdated(needed, now) or self._without_right(needed, roots=True),
             self._soon_outdated(needed, now),
         )
         return [each for each in found if each]
 
     def _followed(self, others: Sequence[bytes], now: datetime) -> list[x509.Certificate]:
-        """Where two have the same key, as of an authority that was renewed, the one that is valid and lasts longer counts."""
+        """Where two have the same key, as of an authority that was renewed, the one that is valid, may sign and lasts longer counts."""
         found = [self.certificates[0]]
         while not is_signed_by(found[-1], found[-1]) and not _is_of_one(found[-1], others):
             signers = [each for each in self.certificates if each not in found and is_signed_by(found[-1], each)]
             if not signers:
                 break
-            found.append(max(signers, key=lambda each: (_is_valid(each, now), _end(each))))
+            found.append(
+                max(signers, key=lambda each: (_is_valid(each, now), not exceeded([*found, each]), _end(each)))
+            )
         return found
 
     def _called(self, certificate: x509.Certificate) -> str:
@@ -135,6 +138,16 @@ class Chain:
                 return f"tls.certificate: {self.path} begins with {called(each)}, which {lacks}. Have a certificate made for a server"
             signed = called(needed[at - 1])
             return f"tls.certificate: in {self.path} {self._called(each)}, which signed {signed}, {lacks}. Have one made by an authority for servers"
+        return ""
+
+    def _without_right(self, needed: Sequence[x509.Certificate], *, roots: bool) -> str:
+        """What to say where an authority signed what it may not sign, a root or one in between; empty: of none that is known."""
+        for at, each in enumerate(needed[1:], 1):
+            if is_signed_by(each, each) == roots and (why := exceeded(needed[: at + 1])):
+                return (
+                    f"tls.certificate: in {self.path} {self._called(each)}, which signed {called(needed[at - 1])}, {why}, so clients refuse the "
+                    f"box{_unless_newer(each)}: have a certificate made by an authority that may sign it, and name the file with the chain of that"
+                )
         return ""
 
     def _current_chain(self, certificate: x509.Certificate, outdated: x509.Certificate) -> str:

@@ -12,6 +12,7 @@ from http.client import HTTPConnection
 from pathlib import Path
 
 import pytest
+from cryptography import x509
 
 from tests.firm import Firm
 from tests.integration.cli.serving import (
@@ -84,6 +85,28 @@ def test_certificate_that_clients_refuse_is_a_fault_and_one_of_which_some_do_is_
         told = tinkbox(at, "doctor")
     assert "SUSPECT  CertificateTrouble" in told.out
     assert "Take out certificate 2." in told.out
+
+
+def test_expired_root_is_a_warning_and_an_authority_that_may_not_sign_a_fault(tmp_path: Path) -> None:
+    at, firm = configure(tmp_path), Firm(tmp_path)
+    give_osie(at.data)
+    expired = firm.other_root(timedelta(-300), timedelta(hours=1))
+    certificate, key = firm.files([firm.leaf, firm.between, expired])
+    with at.path.open("a") as more:
+        more.write(f"tls: {{certificate: {certificate}, key: {key}}}\n")
+    limited = firm.odd_between(constraints=x509.NameConstraints([x509.DNSName("firm.example")], None))
+    for chain, status, check, gravity, told in (
+        ([firm.leaf, firm.between, expired], 0, "warning", "SUSPECT", "certificate 3, CN=Firm Root, which is a root, expired on"),
+        ([firm.leaf, limited], 1, "wrong", "FAULT", "certificate 2, CN=Firm R10, which signed CN=box, may not sign for localhost"),
+    ):  # fmt: skip
+        firm.files(chain)
+        checked = run_here("serve", "--config", str(at.path), "--check")
+        assert checked.status == status, checked.out
+        assert f"{check}: tls.certificate: in {certificate} {told}" in checked.out
+        with serving(at):
+            doctor = tinkbox(at, "doctor")
+        assert f"{gravity}  CertificateTrouble" in doctor.out
+        assert told in " ".join(doctor.out.split()), doctor.out
 
 
 def test_a_failed_workflow_is_told_by_its_key_and_with_everything(appliance: Configuration) -> None:

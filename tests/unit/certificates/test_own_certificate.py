@@ -1,9 +1,12 @@
 """What is said of the operator's certificate: which of a file is the server's, whose key there is, and who signed what."""
 
 import re
+import subprocess
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from ipaddress import IPv4Network
 from pathlib import Path
+from typing import Any
 
 import pytest
 from cryptography import x509
@@ -288,3 +291,92 @@ def test_certificate_that_is_not_for_servers_is_an_error(
     ):
         found = read_own(*firm.files(chain)).problem(NOW)
         assert (told in found, which in found, bool(found)) == (True, bool(told), bool(told))
+
+
+NOT_CA = {"basic": x509.BasicConstraints(ca=False, path_length=None)}
+NO_PATH = {"basic": x509.BasicConstraints(ca=True, path_length=0)}
+
+
+def only(*names: str) -> dict[str, x509.NameConstraints]:
+    return {"constraints": x509.NameConstraints([x509.DNSName(each) for each in names], None)}
+
+
+def never(*names: str) -> dict[str, x509.NameConstraints]:
+    return {"constraints": x509.NameConstraints(None, [x509.DNSName(each) for each in names])}
+
+
+def is_taken(firm: Firm, *shown: x509.Certificate, root: x509.Certificate | None = None) -> bool:
+    """Whether OpenSSL takes a chain where it trusts the root."""
+    for name, content in (("root", [root or firm.root]), ("leaf", shown[:1]), ("between", shown[1:])):
+        (firm.folder / f"{name}.pem").write_bytes(b"".join(map(pem, content)))
+    asked = ["openssl", "verify", "-purpose", "sslserver", "-attime", str(int(NOW.timestamp()))]
+    files = ["-CAfile", "root.pem", "-untrusted", "between.pem", "leaf.pem"]
+    return subprocess.run([*asked, *files], cwd=firm.folder, capture_output=True, check=False).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("odd", "told"),
+    [
+        (NOT_CA, "may sign no certificates, for its basic constraints are CA:FALSE"),
+        ({"signs": False}, "may sign no certificates, for its key usage lacks keyCertSign"),
+        (only("firm.example"), r"may not sign for localhost, which the certificate is for \(its name constraints\)"),
+        (only("firm.example", "localhost"), ""),
+        (only(""), ""),
+        (only("host"), "may not sign for localhost"),
+        (only(".localhost"), "may not sign for localhost"),
+        (never("localhost"), "may not sign for localhost"),
+        (never("firm.example", "local"), ""),
+        ({"constraints": x509.NameConstraints([x509.IPAddress(IPv4Network("10.0.0.0/8"))], None)}, ""),
+        (NO_PATH, ""),
+    ],
+)
+@pytest.mark.parametrize("with_root", [True, False])
+def test_authority_in_between_that_may_not_sign_what_it_signed_is_an_error(
+    firm: Firm, trusts: Callable[..., None], odd: dict[str, Any], told: str, with_root: bool
+) -> None:
+    trusts(firm.root)
+    chain = [firm.leaf, firm.odd_between(**odd), *([firm.root] if with_root else [])]
+    found = read_own(*firm.files(chain)).problem(NOW)
+    assert is_taken(firm, *chain) == (not told)
+    assert bool(found) == bool(told)
+    if told:
+        assert re.search(
+            f"certificate 2, CN=Firm R10, which signed CN=box, {told}.*, so clients refuse the box: have ", found
+        )
+        assert found.count(": ") == 2, "the way out stands behind the last colon"
+
+
+def test_authority_that_has_more_below_it_than_it_may_is_an_error(firm: Firm, trusts: Callable[..., None]) -> None:
+    trusts()
+    above = firm.above(path_length=0)
+    chain = [firm.leaf, firm.between_of(above), above]
+    assert not is_taken(firm, *chain)
+    assert (
+        "certificate 3, CN=Firm Above, which signed CN=Firm R10, may have at most 0 others below it (its path length), and has 1, so clients refuse"
+    ) in read_own(*firm.files(chain)).problem(NOW)
+    enough = firm.above(path_length=1)
+    assert is_taken(firm, *chain[:2], enough)
+    assert read_own(*firm.files([*chain[:2], enough])).problem(NOW) == ""
+
+
+@pytest.mark.parametrize("odd", [NOT_CA, NO_PATH, only("firm.example")])
+def test_root_that_may_not_sign_is_a_warning_as_clients_may_have_a_newer_one(
+    firm: Firm, trusts: Callable[..., None], odd: dict[str, Any]
+) -> None:
+    trusts()
+    root = firm.odd_root(**odd)
+    own = read_own(*firm.files([firm.leaf, firm.between, root]))
+    assert not is_taken(firm, firm.leaf, firm.between, root=root)
+    assert own.problem(NOW) == ""
+    (told,) = own.warnings(NOW)
+    assert "certificate 3, CN=Firm Root, which signed CN=Firm R10, may " in told
+    assert "so clients refuse the box, unless they trust a newer certificate of this root: have" in told
+
+
+def test_of_two_certificates_of_one_authority_the_one_that_may_sign_counts(
+    firm: Firm, trusts: Callable[..., None]
+) -> None:
+    trusts(firm.root)
+    chain = [firm.leaf, firm.odd_between(**NOT_CA), firm.between]
+    assert read_own(*firm.files(chain)).problem(NOW) == ""
+    assert read_own(*firm.files([chain[0], chain[2], chain[1]])).problem(NOW) == ""

@@ -2,10 +2,12 @@
 
 import os
 import ssl
+import stat
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from shlex import quote
 from typing import Final
 
 from cryptography import x509
@@ -16,6 +18,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat,
 from tinkbox.certificates.chains import Chain, ends_soon
 from tinkbox.certificates.contexts import Contexts, server_contexts, show
 from tinkbox.certificates.issuing import called, covers, encoded_key, is_authority, names_of
+from tinkbox.host_users import user_name
 from tinkbox.model.errors import Unavailable
 from tinkbox.trusted_authorities import trusted_certificates
 from tinkbox.wire.authority import fingerprint
@@ -44,6 +47,7 @@ class OwnCertificate:
     begins: datetime
     ends: datetime
     path: Path
+    key: Path
     change: Change
     chain: Chain
 
@@ -66,13 +70,13 @@ class OwnCertificate:
         return self.chain.refusal(now)
 
     def warnings(self, now: datetime) -> list[str]:
-        """What will be wrong with it soon, and what some clients refuse, each for a person, while it is valid."""
+        """What will be wrong with it soon, what some clients refuse, and a key that others may read, each for a person, while it is valid."""
         found = self.chain.warnings(now)
         if ends_soon(self.begins, self.ends, now):
             found.append(
                 f"tls.certificate: {self.path} expires on {self.ends:%Y-%m-%d %H:%M} UTC: renew it, and it is read again by itself"
             )
-        return found
+        return [*found, *filter(None, [_open_to_others(self.key)])]
 
 
 def read_own(certificate: Path, key: Path) -> OwnCertificate:
@@ -102,9 +106,28 @@ def read_own(certificate: Path, key: Path) -> OwnCertificate:
         ) from None
     leaf = chain[0]
     return OwnCertificate(
-        contexts, names, leaf.not_valid_before_utc, leaf.not_valid_after_utc, certificate, change,
+        contexts, names, leaf.not_valid_before_utc, leaf.not_valid_after_utc, certificate, key, change,
         Chain(certificate, chain, trusted_certificates()),
     )  # fmt: skip
+
+
+def _open_to_others(key: Path) -> str:
+    """What to say of a key that every user of this host may read; empty: none may, or it is gone."""
+    try:
+        there = key.resolve(strict=True)
+        found = there.stat()
+        is_open = found.st_mode & stat.S_IROTH and all(each.stat().st_mode & stat.S_IXOTH for each in there.parents)
+    except OSError:
+        return ""
+    if not is_open:
+        return ""
+    me, path = user_name(os.geteuid()), quote(str(key))
+    by_group = found.st_mode & stat.S_IRGRP and found.st_gid in (os.getegid(), *os.getgroups())
+    is_ours = found.st_uid == os.geteuid() or by_group or os.geteuid() == 0
+    close = f"chmod o= {path}" if is_ours else f"chown {me} {path} && chmod 600 {path}"
+    return (
+        f"tls.key: every user of this host may read {key}, and who has it can pass for the box: close it with `{close}`"
+    )
 
 
 def _misplaced(chain: Sequence[x509.Certificate], at: int, certificate: Path, key: Path) -> str:

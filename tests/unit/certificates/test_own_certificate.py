@@ -2,10 +2,11 @@
 
 import re
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from ipaddress import IPv4Network
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from cryptography.x509.oid import ExtendedKeyUsageOID
 from tests.firm import Firm, fingerprint_of, pem
 from tinkbox.certificates import Certificates
 from tinkbox.certificates.own_certificate import read_own
+from tinkbox.host_users import user_name
 from tinkbox.model.errors import Unavailable
 
 NOW = datetime(2026, 11, 30, 12, tzinfo=UTC)
@@ -380,3 +382,53 @@ def test_of_two_certificates_of_one_authority_the_one_that_may_sign_counts(
     chain = [firm.leaf, firm.odd_between(**NOT_CA), firm.between]
     assert read_own(*firm.files(chain)).problem(NOW) == ""
     assert read_own(*firm.files([chain[0], chain[2], chain[1]])).problem(NOW) == ""
+
+
+@pytest.fixture
+def passable() -> Iterator[Path]:
+    """A folder that every user of this host may pass through."""
+    with TemporaryDirectory(dir="/tmp") as name:
+        Path(name).chmod(0o755)
+        yield Path(name)
+
+
+def test_key_that_others_may_read_is_a_warning_until_it_is_closed(passable: Path, trusts: Callable[..., None]) -> None:
+    trusts()
+    firm = Firm(passable, NOW)
+    own = read_own(*firm.files([firm.leaf, firm.between]))
+    key = passable / "key.pem"
+    for mode in (0o644, 0o604, 0o444):
+        key.chmod(mode)
+        (told,) = own.warnings(NOW)
+        assert told == (
+            f"tls.key: every user of this host may read {key}, and who has it can pass for the box: close it with `chmod o= {key}`"
+        )
+    for mode in (0o640, 0o600, 0o400):
+        key.chmod(mode)
+        assert own.warnings(NOW) == []
+    key.chmod(0o644)
+    passable.chmod(0o750)
+    assert own.warnings(NOW) == [], "nobody else gets to it"
+    passable.chmod(0o755)
+    key.rename(passable / "archive.pem")
+    key.symlink_to("archive.pem")
+    (told,) = own.warnings(NOW)
+    assert told.endswith(f"`chmod o= {key}`")
+
+
+def test_key_of_another_user_is_closed_so_that_the_appliance_still_reads_it(
+    passable: Path, trusts: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trusts()
+    firm = Firm(passable, NOW)
+    own = read_own(*firm.files([firm.leaf, firm.between]))
+    key = passable / "key.pem"
+    key.chmod(0o644)
+    monkeypatch.setattr("os.geteuid", lambda: 65534)
+    monkeypatch.setattr("os.getegid", lambda: 65534)
+    monkeypatch.setattr("os.getgroups", list)
+    (told,) = own.warnings(NOW)
+    assert told.endswith(f": close it with `chown {user_name(65534)} {key} && chmod 600 {key}`")
+    monkeypatch.setattr("os.getgroups", lambda: [key.stat().st_gid])
+    (told,) = own.warnings(NOW)
+    assert told.endswith(f": close it with `chmod o= {key}`")

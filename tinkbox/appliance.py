@@ -20,7 +20,7 @@ from tinkbox import __version__
 from tinkbox.api.following import Followers
 from tinkbox.api.routes.operator_door import OperatorDoor
 from tinkbox.api.routes.people.login import LoginDoor
-from tinkbox.api.scopes import end_beyond_scopes
+from tinkbox.api.scopes import end_with_rights
 from tinkbox.api.tokens import another_operators_token, operators_token, retired_people, take_in_files
 from tinkbox.boot.dhcp.address_probe import Prober
 from tinkbox.boot.dhcp.boot_server import BootServer
@@ -203,7 +203,6 @@ class Appliance:
         )  # fmt: skip
         mask.know(own, self.tokens.knows)
         self.live_requests = LiveRequests(self.tokens.counts)
-        self.tokens.tell_ends(self.live_requests.end)
         self._logins = logins(settings, self.tokens)
         self.limits = limits
         self.open_files = OpenFiles(_now)
@@ -241,10 +240,10 @@ class Appliance:
             seal=Seal(kept_secret(settings.data / BOOT_KEY, remedy=BOOT_KEY_REMEDY).encode()), digest_of=self._lookup.digest, standing_of=self._lookup.standing,
             gather=self._gather, limits=limits, free=self.free, total=partial(size_in, settings.data), answers=self._answers, sent=self._sent,
             diagnoses=lambda: self.rounds.of_machines(), diagnosis_of=lambda workflow, since: self.rounds.cause(workflow, since),
-            appliance_only=self._lookup.appliance_only, held=own_addresses, cards=lambda: cards(self._own), mask=mask,
+            appliance_only=self._lookup.appliance_only, held=own_addresses, cards=lambda: cards(self._own), mask=mask, bearers=self.tokens,
         )  # fmt: skip
         self.engine = Engine(store, around, _said(settings, sockets, certificates.authority_pem))
-        end_beyond_scopes(self.engine.machines, self.tokens, self.live_requests)
+        end_with_rights(self.engine.machines, self.tokens, self.live_requests, self.engine.shells)
         self.engine.disk.count(Stored.IMAGES, self._share_of_images)
 
         self._refusals = Refusals(_now)

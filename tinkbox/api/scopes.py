@@ -21,6 +21,7 @@ from tinkbox.door.problems import Handler
 from tinkbox.door.requests.live_requests import LiveRequests
 from tinkbox.engine.machines.machines import Machines
 from tinkbox.engine.people.tokens import LEFT_SCOPE, Tokens
+from tinkbox.engine.shells.shells import Shells
 from tinkbox.engine.workflows.breakpoints import Breakpoints
 from tinkbox.engine.workflows.journals import LostWork
 from tinkbox.model.access import Caller
@@ -139,12 +140,18 @@ class Scopes:
         return await self._machines.work_outside(caller(request).scope, ids) if ids else frozenset()
 
 
-def end_beyond_scopes(machines: Machines, tokens: Tokens, requests: LiveRequests) -> None:
-    """From now on whatever is under way with a token ends when a machine leaves its scope, by its labels or altogether."""
+def end_with_rights(machines: Machines, tokens: Tokens, requests: LiveRequests, shells: Shells) -> None:
+    """From now on whatever is under way with a token ends with that, or when a machine leaves its scope, by its labels or altogether."""
+
+    def ended(token: str, why: str) -> None:
+        requests.end(token, why)
+        shells.look_again()
 
     def changed(several: Sequence[Relabelled]) -> None:
         requests.end_where(lambda token: tokens.loses(token, several), LEFT_SCOPE)
+        shells.look_again()
 
+    tokens.tell_ends(ended)
     machines.labels_changed = changed
 
 

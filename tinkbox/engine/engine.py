@@ -63,6 +63,7 @@ from tinkbox.engine.workflows.lost_histories import LostHistories
 from tinkbox.engine.workflows.retention import Retainer
 from tinkbox.engine.workflows.returns import Returns
 from tinkbox.engine.workflows.running_progress import RunningProgress
+from tinkbox.engine.workflows.shell_drivers import Bearers, ShellDrivers
 from tinkbox.engine.workflows.shortages import Shortages
 from tinkbox.engine.workflows.workflows import Workflows
 from tinkbox.model.audit_places import AuditPlaces
@@ -138,7 +139,7 @@ class Surroundings:
     `gather` hands over what the services of a workflow wrote until now, and tells whether there are any near by.  `answers` tells whether a host answers at
     an address on a network of ours.  `diagnoses` are the gravest that the doctor's rounds found of each machine, by MAC,
     `diagnosis_of` is the cause of that of a workflow, by its id, where it was found since a time, or empty.
-    `mask` keeps tokens that people typed out of the audit.
+    `mask` keeps tokens that people typed out of the audit.  `bearers` tells whose tokens count.
     """
 
     clock: Callable[[], datetime]
@@ -153,6 +154,7 @@ class Surroundings:
     standing_of: StandingOf
     limits: Limits
     free: Callable[[], int]
+    bearers: Bearers
     answers: Answers = _nobody
     appliance_only: Callable[[str], bool] = _none
     sent: Callable[[], int] = int
@@ -251,9 +253,11 @@ class Engine:
         self.creation = Creation(store, machines, self.workflows, new_id)
         self.exporting = Exporting(store, machines)
         self.kept_documents = KeptDocuments(store, wakeups)
-        self.breakpoints = Breakpoints(store, wakeups, machines, clock, giving, masks)
+        self.shell_drivers = ShellDrivers(machines, around.bearers)
+        self.breakpoints = Breakpoints(store, wakeups, machines, clock, giving, masks, self.shell_drivers)
         self.shells = Shells(
             store, wakeups, clock, new_id, new_token, settings.recordings, self.breakpoints.touch, masks,
+            self.shell_drivers,
             kept=settings.retention.recordings, audit=audit, clock_trust=clock_trust,
         )  # fmt: skip
         self.lost_histories = LostHistories(store, wakeups, machines, clock, new_token, around.digest_of, masks)

@@ -44,6 +44,11 @@ class ShellEnd:
     reason: str = ""
     message: str = ""
 
+    @property
+    def words(self) -> str:
+        """The same for a person."""
+        return self.message or self.reason or f"it ended with status {self.exit_code}"
+
 
 def opened(action: PlannedAction, attempt: str, session: str, who: str, *, user: str, record_input: bool) -> Fact:
     """Somebody asked for a shell; an empty `user` is the action's own."""

@@ -12,7 +12,8 @@ from tinkbox.store.formats.shells import is_masked, wish_of, wish_text
 class Session:
     """One shell, or one command, in the container of an attempt.
 
-    `who` opened it, `driver` types in it or was the last to.  It is served from `begun_at` on, when the first client
+    `who` opened it, `driver` types in it or was the last to, and came with the token of the id `token`: empty over the unix
+    socket, None where an earlier release did not keep it.  It is served from `begun_at` on, when the first client
     came, until `ended_at`; then `end` says how it ended, and `digest` (SHA-256) and `size` are those of its recording.
     With `masked` its wish is not what was typed: that had a secret in it.
     """
@@ -22,6 +23,7 @@ class Session:
     workflow_id: str
     who: str
     driver: str
+    token: str | None = ""
     wish: ShellWish
     record_input: bool
     opened_at: datetime
@@ -42,14 +44,15 @@ class ShellTable:
     def add(self, session: Session) -> None:
         """Store a new session that nobody came to yet."""
         self._sql.execute(
-            "INSERT INTO shell (id, attempt, workflow_id, who, driver, wish, record_input, opened_at) "
-            "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO shell (id, attempt, workflow_id, who, driver, token, wish, record_input, opened_at) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
                 session.id,
                 session.attempt,
                 session.workflow_id,
                 session.who,
                 session.driver,
+                session.token,
                 wish_text(session.wish, masked=session.masked),
                 session.record_input,
                 session.opened_at.isoformat(),
@@ -93,10 +96,10 @@ class ShellTable:
         ).fetchall()
         return [row["id"] for row in rows]
 
-    def person(self, session_id: str, attempt: str) -> str | None:
-        """Who types in a session of that attempt, or was the last to; None when there is no such session."""
+    def in_attempt(self, session_id: str, attempt: str) -> Session | None:
+        """The session of this id, be it over; None where there is no such one of that attempt."""
         session = self.get(session_id)
-        return session.driver if session is not None and session.attempt == attempt else None
+        return session if session is not None and session.attempt == attempt else None
 
     def begin(self, session_id: str, now: datetime) -> None:
         """Its first client came."""
@@ -104,8 +107,9 @@ class ShellTable:
             "UPDATE shell SET begun_at = ? WHERE id = ? AND begun_at IS NULL", (now.isoformat(), session_id)
         )
 
-    def set_driver(self, session_id: str, who: str) -> None:
-        self._sql.execute("UPDATE shell SET driver = ? WHERE id = ?", (who, session_id))
+    def set_driver(self, session_id: str, who: str, token: str) -> None:
+        """Who types in it from now on, and the id of the token that they came with, empty for none."""
+        self._sql.execute("UPDATE shell SET driver = ?, token = ? WHERE id = ?", (who, token, session_id))
 
     def end(self, session_id: str, end: ShellEnd, now: datetime, *, digest: str, size: int) -> None:
         """It is over, and its recording of `size` bytes complete."""
@@ -127,6 +131,7 @@ def _session(row: sqlite3.Row) -> Session:
         workflow_id=row["workflow_id"],
         who=row["who"],
         driver=row["driver"],
+        token=row["token"],
         wish=wish_of(row["wish"]),
         record_input=bool(row["record_input"]),
         opened_at=datetime.fromisoformat(row["opened_at"]),

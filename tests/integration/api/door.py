@@ -36,7 +36,7 @@ from tinkbox.api.long_answers import queue, take_turns
 from tinkbox.api.openapi import description
 from tinkbox.api.routes.operator_door import OperatorDoor
 from tinkbox.api.routes.people.login import LoginDoor
-from tinkbox.api.scopes import end_beyond_scopes
+from tinkbox.api.scopes import end_with_rights
 from tinkbox.certificates.issuing import new_key, self_signed
 from tinkbox.door.problems import refusals_become_problems
 from tinkbox.door.requests.auditing import keep_audit, refused_attempts
@@ -178,7 +178,9 @@ async def open_door(folder: Path) -> AsyncIterator[Door]:
         images = ImageStore(folder / "registry", box.clock, limits)
         answers: Counter[tuple[str, str, int]] = Counter()
         lent: list[Lease] = []
-        breakpoints = Breakpoints(box.store, box.wakeups, box.machines, box.clock, box.giving, box.masks)
+        breakpoints = Breakpoints(
+            box.store, box.wakeups, box.machines, box.clock, box.giving, box.masks, box.shell_drivers
+        )
         hub = Hub(box, folder)
         stack.push_async_callback(hub.stop)
         seen = Seen(box.store, box.machines, box.syslog, box.clock)
@@ -251,8 +253,8 @@ async def open_door(folder: Path) -> AsyncIterator[Door]:
         )
         routes = operator.routes()  # the same for both listeners, as the appliance has it
         live = LiveRequests(lambda token: PEOPLE.counts(token) or tokens.counts(token))
-        end_beyond_scopes(box.machines, tokens, live)
-        tokens.tell_ends(live.end)
+        box.bearers.known = [PEOPLE, tokens]
+        end_with_rights(box.machines, tokens, live, hub.shells)
         tcp = socket.create_server(("127.0.0.1", 0))
         long_answers = queue()
 

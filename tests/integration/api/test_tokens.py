@@ -4,7 +4,7 @@ import asyncio
 import io
 import json
 import re
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Mapping
 from contextlib import asynccontextmanager
 from datetime import timedelta
 
@@ -345,6 +345,33 @@ async def test_a_shell_of_a_browser_which_has_a_ticket_alone_is_closed_as_well(d
             while not client.closed:
                 await client.receive()
         assert client.close_code == aiohttp.WSCloseCode.POLICY_VIOLATION
+
+
+async def test_a_shell_that_a_person_left_is_over_as_soon_as_their_token_is_revoked(door: Door) -> None:
+    assert await end_of_left_shell(door, revoked(door)) == ("TokenOver", "the token of anna was revoked")
+
+
+async def test_a_shell_that_a_person_left_is_over_as_soon_as_its_machine_leaves_their_scope(door: Door) -> None:
+    leaving = door.done("PATCH", "/v1/hardware/machine-1/labels", {"set": {"rack": "r2"}})
+    end = await end_of_left_shell(door, leaving, scope="rack=r1")
+    assert end == ("LeftScope", "labels changed, and a machine left the scope of the token of anna")
+
+
+async def end_of_left_shell(door: Door, ending: Awaitable[object], **more: str) -> tuple[str, str]:
+    """Reason and message of a shell whose driver has left, when this becomes of their token."""
+    worker = await door.box.machine(1)
+    await relabelled(door, worker, rack="r1")
+    held = Held(door, worker, await hold(door.box, worker))
+    made = await make(door, **more)
+    async with held.attached(await held.open(made), made):
+        pass
+    async with asyncio.timeout(WITHIN), asyncio.TaskGroup() as group:
+        watching = group.create_task(door.shells.run())
+        await ending
+        while (listed := (await door.done("GET", held.path))[0])["ended_at"] is None:
+            pass
+        watching.cancel()
+    return listed["reason"], listed["message"]
 
 
 async def test_a_ticket_opens_nothing_once_its_token_was_revoked(door: Door) -> None:

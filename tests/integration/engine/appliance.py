@@ -10,6 +10,7 @@ from pathlib import Path
 from uuid import UUID
 
 from tests.integration.store.stores import counted, opened_store
+from tests.people import Bearers
 from tests.workers import opening
 from tinkbox.engine.engine import Engine, EngineSettings, Surroundings
 from tinkbox.engine.machines.absences import SILENCE
@@ -98,6 +99,7 @@ class Appliance(Engine):
         self.attached: set[str] = set()
         self.boots: dict[str, list[str]] = {}
         self.octets_sent = 0
+        self.bearers = Bearers()
         self.diagnoses: Mapping[str, Diagnosis] = {}  # the gravest of each machine, by MAC
         self.told_of: dict[str, str] = {}  # what the doctor says of workflows, by their ids
         self.cause: Callable[[str, datetime | None], str] = lambda workflow, _: self.told_of.get(workflow, "")
@@ -115,6 +117,7 @@ class Appliance(Engine):
             gather=lambda workflow_id: self.gather(workflow_id),
             limits=Limits(DECLARED, clock.steady),
             free=lambda: 2**40,
+            bearers=self.bearers,
             sent=lambda: self.octets_sent,
             diagnoses=lambda: self.diagnoses,
             diagnosis_of=lambda workflow, since: self.cause(workflow, since),

@@ -77,6 +77,8 @@ class Hub:
             self.folder / "recordings",
             touch,
             self.box.masks,
+            self.box.shell_drivers,
+            audit=self.box.audit,
             patience=0.2,
         )
 

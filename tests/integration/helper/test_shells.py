@@ -125,8 +125,9 @@ def test_the_end_of_a_session_is_the_end_of_all_it_left(engine: DockerEngine, he
             terminal.type("S=/tinkbox/busybox/sleep")
         mine.type("setsid sh -c \"trap '' HUP; $S 1111\" & $S 1112 &")
         mine.type("A=$(seq 2000) setsid $S 1113 & (trap '' HUP TERM; exec $S 1114) & $S 1115 &")
+        mine.type("(setsid sh -c \"trap '' HUP TERM; setsid $S 1116 & exit\" &)  # its parents are gone")
         other.type("$S 2222 &")
-        until(lambda: sleeping(1111, 1112, 1113, 1114, 1115, 2222), "everything to run")
+        until(lambda: sleeping(1111, 1112, 1113, 1114, 1115, 1116, 2222), "everything to run")
         mine.type("kill -STOP $!; echo stopped; echo it")
         mine.shows("stopped\r\nit")
         assert held.inside(ENTRYPOINT, "reap", "s1").returncode == 0

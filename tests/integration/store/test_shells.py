@@ -13,8 +13,8 @@ LATER = NOW + timedelta(minutes=1)
 def session(identity: str, token: str = "a1") -> Session:
     wish = ShellWish(id=identity, tty=True, command=("ls", "ü"), environment={"A": "b"}, rows=50, columns=132)
     return Session(
-        id=identity, attempt=token, workflow_id="w1", who="anna", driver="anna", wish=wish, record_input=True,
-        opened_at=NOW,
+        id=identity, attempt=token, workflow_id="w1", who="anna", driver="anna", token="token of anna", wish=wish,
+        record_input=True, opened_at=NOW,
     )  # fmt: skip
 
 
@@ -74,16 +74,17 @@ async def test_a_session_is_left_behind_when_its_attempt_is_over(one: Store) -> 
     assert await one.read(lambda tables: [each.id for each in tables.shells.live()]) == ["s1", "s2"]
 
 
-async def test_the_person_of_a_session_is_who_types_in_it(one: Store) -> None:
+async def test_a_session_keeps_who_types_in_it_and_with_which_token(one: Store) -> None:
     await opened(one, "s1")
-    assert await one.read(lambda tables: tables.shells.person("s1", "a1")) == "anna"
-    assert await one.read(lambda tables: tables.shells.person("s2", "a1")) is None
-    assert await one.read(lambda tables: tables.shells.person("s1", "a2")) is None
-    await one.write(lambda tables: tables.shells.set_driver("s1", "ben"))
-    assert await one.read(lambda tables: tables.shells.person("s1", "a1")) == "ben"
-    found = await one.read(lambda tables: tables.shells.get("s1"))
-    assert found is not None
-    assert found.who == "anna"
+
+    async def driver(identity: str, attempt: str) -> tuple[str, str, str | None] | None:
+        found = await one.read(lambda tables: tables.shells.in_attempt(identity, attempt))
+        return None if found is None else (found.who, found.driver, found.token)
+
+    assert await driver("s1", "a1") == ("anna", "anna", "token of anna")
+    assert [await driver("s2", "a1"), await driver("s1", "a2")] == [None, None]
+    await one.write(lambda tables: tables.shells.set_driver("s1", "ben", "token of ben"))
+    assert await driver("s1", "a1") == ("anna", "ben", "token of ben")
 
 
 async def test_sessions_go_with_their_workflow(one: Store) -> None:

@@ -24,8 +24,10 @@ from tinkbox.store.database import Store, Tables
 USE_SECONDS: Final = 60.0
 # So long an expired token is listed.
 KEPT: Final = timedelta(days=7)
-REVOKED: Final = "the token was revoked"
-EXPIRED: Final = "the token has expired"
+_WAS_REVOKED: Final = "was revoked"
+_HAS_EXPIRED: Final = "has expired"
+REVOKED: Final = f"the token {_WAS_REVOKED}"
+EXPIRED: Final = f"the token {_HAS_EXPIRED}"
 LEFT_SCOPE: Final = "labels changed, and a machine left the scope of the token: ask again"
 Ended = Callable[[str, str], None]
 _log = logging.getLogger(__name__)
@@ -106,6 +108,10 @@ class Tokens:
     def counts(self, token_id: str) -> bool:
         """Whether the token of this id is neither revoked nor expired."""
         return self.with_id(token_id) is not None
+
+    def why_over(self, token_id: str) -> str:
+        """What became of the token of this id, which counts no more."""
+        return _HAS_EXPIRED if token_id in self._by_id else _WAS_REVOKED
 
     def loses(self, token_id: str, changed: Sequence[Relabelled]) -> bool:
         """Whether one of these machines leaves the scope of a token by its labels."""

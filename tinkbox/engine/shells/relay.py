@@ -41,15 +41,16 @@ _OUTPUT = (Channel.STDOUT, Channel.STDERR)
 class Keeper(Protocol):
     """Who writes down what becomes of a shell."""
 
-    async def driver_changed(self, session: Session, who: str, before: str) -> None: ...
+    async def driver_changed(self, session: Session, seat: "Seat", before: str) -> None: ...
     async def over(self, session: Session, end: ShellEnd) -> None: ...
 
 
 class Seat:
-    """A client's place at a shell."""
+    """A client's place at a shell: of a person, who came with the token of this id, empty for none."""
 
-    def __init__(self, relay: "Relay", person: str, outbox: FrameQueue) -> None:
+    def __init__(self, relay: "Relay", person: str, token: str, outbox: FrameQueue) -> None:
         self.person = person
+        self.token = token
         self.tty = relay.tty
         self._relay = relay
         self._outbox = outbox
@@ -173,7 +174,7 @@ class Relay:
         active, self._active = self._active, False
         return active
 
-    def join(self, person: str, mode: Mode, after: int) -> Seat:
+    def join(self, person: str, mode: Mode, after: int, token: str = "") -> Seat:
         """A seat for somebody, who is shown first what was printed behind the place `after`, as far as it is kept.
 
         Whoever types already goes on to, unless it is the same person or `mode` takes the keyboard from them.
@@ -182,7 +183,7 @@ class Relay:
         if self._begun and not self.tty:
             raise Conflict("a command has one client, from its beginning to its end: give the command again")
         self._begun = True
-        seat = Seat(self, person, FrameQueue(patience=self._patience))
+        seat = Seat(self, person, token, FrameQueue(patience=self._patience))
         late = bool(self._seats) or self._scrollback.end > 0
         self._seats.append(seat)
         if self._session.record_input:
@@ -293,7 +294,7 @@ class Relay:
         before = self.driver
         if seat is not self._driver:
             self._set_driver(seat)
-            await self._keeper.driver_changed(self._session, seat.person, before)
+            await self._keeper.driver_changed(self._session, seat, before)
 
     def _set_driver(self, seat: Seat | None) -> None:
         self._driver = seat

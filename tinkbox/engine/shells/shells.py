@@ -23,6 +23,7 @@ from tinkbox.engine.shells.scrollback import Scrollback
 from tinkbox.engine.shells.shell_requests import check, held_attempt, is_plain
 from tinkbox.engine.shells.tickets import Tickets
 from tinkbox.engine.wakeups import CHANGES, SHELLS, Wakeups, worker_wakeup
+from tinkbox.engine.workflows.shell_drivers import ShellDrivers
 from tinkbox.engine.workflows.workflows import find_to_change, find_workflow
 from tinkbox.model import shells as facts
 from tinkbox.model.audit import Changed
@@ -74,6 +75,7 @@ class Shells:
     Wherever a `key` is asked, it is a workflow's id, a unique beginning of one, or the name of the newest so called.
     `touch` is told the token of every attempt whose shell is in use.  Recordings are `kept` for so long, None: as long as their
     workflows.  The end of a shell, with the digest of its recording, is a line of the `audit`.  None is deleted for its age while `clock_trust` says no.
+    A shell belongs to its driver, the last one where nobody types: it ends when `drivers` says so.
     """
 
     def __init__(
@@ -86,6 +88,7 @@ class Shells:
         recordings: Path,
         touch: Callable[[str], Awaitable[None]],
         masks: WorkflowMasks,
+        drivers: ShellDrivers,
         *,
         patience: float = PATIENCE,
         recorded: int = LIMIT,
@@ -99,6 +102,7 @@ class Shells:
         self._new_id = new_id
         self._touch = touch
         self._masks = masks
+        self._drivers = drivers
         self._patience = patience
         self._tickets = Tickets(clock, new_token)
         self._recordings = Recordings(recordings, clock, recorded)
@@ -149,17 +153,22 @@ class Shells:
         try:
             while True:
                 # What changes elsewhere concerns nobody here while no session goes on.
-                await self._wakeups.wait(CHANGES if self._live else SHELLS, LOOK_EVERY)
-                with suppress(Refusal):
-                    await self.sweep()
+                async with self._wakeups.listening(CHANGES if self._live else SHELLS, LOOK_EVERY):
+                    with suppress(Refusal):
+                        await self.sweep()
         finally:
             self._closed = True
             for relay in self._relays.values():
                 relay.stop_recording()
                 relay.hang_up()
 
-    async def open(self, key: str, wish: ShellWish, who: str, *, record_input: bool = False) -> Opened:
-        """A shell for somebody, or a command; its id in `wish` is given here.
+    def look_again(self) -> None:
+        """Have the sessions looked at now: a token counts no more, or machines have other labels."""
+        if self._live:
+            self._wakeups.wake(CHANGES)
+
+    async def open(self, key: str, wish: ShellWish, who: str, *, token: str = "", record_input: bool = False) -> Opened:
+        """A shell for somebody who shows the token of this id, or a command; its id in `wish` is given here.
 
         Who wants just a shell gets the one that is there.  The worker is given what was typed; what is kept and shown of it
         is masked.  Raises Conflict when there is no held container, Forbidden
@@ -187,6 +196,7 @@ class Shells:
                 workflow_id=workflow.id,
                 who=who,
                 driver=who,
+                token=token,
                 wish=kept,
                 masked=kept != typed,
                 record_input=record_input,
@@ -205,10 +215,10 @@ class Shells:
         self._live.add(session.id)
         self._wakeups.wake(SHELLS)
         self._wakeups.wake(CHANGES)
-        return Opened(id=session.id, ticket=self._tickets.issue(session.id, who), fresh=typed is not None)
+        return Opened(id=session.id, ticket=self._tickets.issue(session.id, who, token), fresh=typed is not None)
 
-    async def join(self, key: str, who: str, session_id: str = "") -> Opened:
-        """A way to a shell that is there, the newest unless its id is given; raises NotFound or Conflict."""
+    async def join(self, key: str, who: str, session_id: str = "", *, token: str = "") -> Opened:
+        """A way to a shell that is there, the newest unless its id is given; raises NotFound or Conflict.  `token` is as in `open`."""
 
         def question(tables: Tables) -> tuple[Workflow, list[Session]]:
             workflow = find_to_change(tables, key, ToChange.HELD)
@@ -223,11 +233,11 @@ class Shells:
             raise Conflict(f"shell {session_id} is over: {_why(found[0])}")
         if not live:
             raise Conflict(f"nobody has a shell open in workflow {workflow.id}: open one with tinkbox breakpoint shell")
-        return Opened(id=live[-1].id, ticket=self._tickets.issue(live[-1].id, who), fresh=False)
+        return Opened(id=live[-1].id, ticket=self._tickets.issue(live[-1].id, who, token), fresh=False)
 
     def invited(self, session_id: str, ticket: str) -> str:
         """Whose ticket for a session this is, before it is used; raises Denied for one that is none."""
-        return self._tickets.owner(ticket, session_id)
+        return self._tickets.look(ticket, session_id).person
 
     @asynccontextmanager
     async def attached(self, session_id: str, ticket: str, mode: Mode, after: int = 0) -> AsyncIterator[Seat]:
@@ -236,20 +246,18 @@ class Shells:
         Raises Denied for a ticket that is none, NotFound for a session that is over, Conflict for a second client of
         a command.
         """
-        person = self._tickets.redeem(ticket, session_id)
+        redeemed = self._tickets.redeem(ticket, session_id)
         relay, session = await self._relay(session_id)
         before = relay.driver
-        seat = relay.join(person, mode, after)
+        seat = relay.join(redeemed.person, mode, after, redeemed.token)
         driver = relay.drives(seat)
         try:
-            self._ring(
-                await self._store.write(lambda tables: self._came(tables, session, person, before, driver=driver))
-            )
+            self._ring(await self._store.write(lambda tables: self._came(tables, session, seat, before, driver=driver)))
             yield seat
         finally:
             driver = relay.drives(seat)
             relay.leave(seat)
-            await self._left(session, person, driver=driver)
+            await self._left(session, seat.person, driver=driver)
 
     @asynccontextmanager
     async def served(self, worker: str, token: str, session_id: str) -> AsyncIterator[Line]:
@@ -296,19 +304,24 @@ class Shells:
         expected = set(self._live)
         if not expected:
             return
-        live, behind = await self._store.read(lambda tables: (tables.shells.live(), tables.shells.left_behind()))
-        for gone in expected - {session.id for session in live}:
+
+        def question(tables: Tables) -> tuple[list[tuple[Session, ShellEnd | None]], list[str]]:
+            live = [(session, self._drivers.end(tables, session)) for session in tables.shells.live()]
+            return live, tables.shells.left_behind()
+
+        live, behind = await self._store.read(question)
+        for gone in expected - {session.id for session, _ in live}:
             self._finish(gone, WORKFLOW_GONE)
-        for session in live:
-            end = ATTEMPT_OVER if session.id in behind else self._unserved(session)
+        for session, by_token in live:
+            end = ATTEMPT_OVER if session.id in behind else by_token or self._unserved(session)
             if end is not None:
                 await self.over(session, end)
             elif session.id in self._relays and self._relays[session.id].was_active():
                 await self._touch(session.attempt)
 
-    async def driver_changed(self, session: Session, who: str, before: str) -> None:
+    async def driver_changed(self, session: Session, seat: Seat, before: str) -> None:
         """Write down that somebody took the keyboard."""
-        await self._store.write(lambda tables: self._took(tables, session, who, before))
+        await self._store.write(lambda tables: self._took(tables, session, seat, before))
         self._wakeups.wake(CHANGES)
 
     async def over(self, session: Session, end: ShellEnd) -> None:
@@ -372,18 +385,18 @@ class Shells:
                 scrollback.add(content)
         return scrollback
 
-    def _came(self, tables: Tables, session: Session, person: str, before: str, *, driver: bool) -> str:
+    def _came(self, tables: Tables, session: Session, seat: Seat, before: str, *, driver: bool) -> str:
         tables.shells.begin(session.id, self._clock())
-        self._note(tables, session, facts.attached(session.id, person, driver=driver))
+        self._note(tables, session, facts.attached(session.id, seat.person, driver=driver))
         if driver:
-            tables.shells.set_driver(session.id, person)
+            tables.shells.set_driver(session.id, seat.person, seat.token)
             if before:
-                self._note(tables, session, facts.driver_changed(session.id, person, before))
+                self._note(tables, session, facts.driver_changed(session.id, seat.person, before))
         return _worker(tables, session)
 
-    def _took(self, tables: Tables, session: Session, person: str, before: str) -> None:
-        tables.shells.set_driver(session.id, person)
-        self._note(tables, session, facts.driver_changed(session.id, person, before))
+    def _took(self, tables: Tables, session: Session, seat: Seat, before: str) -> None:
+        tables.shells.set_driver(session.id, seat.person, seat.token)
+        self._note(tables, session, facts.driver_changed(session.id, seat.person, before))
 
     async def _left(self, session: Session, person: str, *, driver: bool) -> None:
         """Write down that somebody left a session that goes on; a command does not go on without its client."""
@@ -393,7 +406,8 @@ class Shells:
         await self._store.write(lambda tables: self._note(tables, session, fact))
         self._wakeups.wake(CHANGES)
         if not session.wish.tty:
-            await self.over(session, CLIENT_GONE)
+            by_token = await self._store.read(lambda tables: self._drivers.end(tables, session))
+            await self.over(session, by_token or CLIENT_GONE)
 
     def _note(self, tables: Tables, session: Session, fact: Fact) -> None:
         tables.events.add(session.workflow_id, self._clock(), *fact)
@@ -453,4 +467,4 @@ def _header(session: Session) -> Header:
 def _why(session: Session | None) -> str:
     if session is None or session.end is None:
         return "there is none of that id"
-    return session.end.message or session.end.reason or f"it ended with status {session.end.exit_code}"
+    return session.end.words

@@ -10,9 +10,12 @@ LASTS = timedelta(seconds=30)
 
 
 @dataclass(frozen=True, slots=True)
-class _Ticket:
+class Ticket:
+    """For a place, of a person who asked for it with the token of this id, empty for none."""
+
     place: str
     person: str
+    token: str
     until: datetime
 
 
@@ -22,25 +25,25 @@ class Tickets:
     def __init__(self, clock: Callable[[], datetime], new_token: Callable[[], str]) -> None:
         self._clock = clock
         self._new_token = new_token
-        self._valid: dict[str, _Ticket] = {}
+        self._valid: dict[str, Ticket] = {}
 
-    def issue(self, place: str, person: str) -> str:
+    def issue(self, place: str, person: str, token: str) -> str:
         """One for that place."""
         now = self._clock()
         self._valid = {text: ticket for text, ticket in self._valid.items() if ticket.until > now}
         text = self._new_token()
-        self._valid[text] = _Ticket(place, person, now + LASTS)
+        self._valid[text] = Ticket(place, person, token, now + LASTS)
         return text
 
-    def redeem(self, text: str, place: str) -> str:
-        """Whose ticket it was; raises Denied as `owner` does."""
-        person = self.owner(text, place)
+    def redeem(self, text: str, place: str) -> Ticket:
+        """Take it; raises Denied as `look` does."""
+        ticket = self.look(text, place)
         del self._valid[text]
-        return person
+        return ticket
 
-    def owner(self, text: str, place: str) -> str:
-        """Whose ticket it is; raises Denied when it is not, or not any more, one for that place."""
+    def look(self, text: str, place: str) -> Ticket:
+        """The ticket of this text; raises Denied when it is not, or not any more, one for that place."""
         ticket = self._valid.get(text)
         if ticket is None or ticket.place != place or ticket.until <= self._clock():
             raise Denied("this ticket was used, is too old, or is for another shell: ask for a new one")
-        return ticket.person
+        return ticket

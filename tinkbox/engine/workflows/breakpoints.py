@@ -22,6 +22,7 @@ from tinkbox.engine.wakeups import Wakeups
 from tinkbox.engine.workflows.attempts import fence, owned
 from tinkbox.engine.workflows.endings import tell
 from tinkbox.engine.workflows.holds import begin_hold, decide, decided, held_action, resume
+from tinkbox.engine.workflows.shell_drivers import ShellDrivers
 from tinkbox.engine.workflows.workflows import UNFINISHED, find_among, find_to_change, find_workflow
 from tinkbox.model import breakpoint as model
 from tinkbox.model import history
@@ -73,7 +74,9 @@ class Breakpoints:
         clock: Callable[[], datetime],
         giving: Giving,
         masks: WorkflowMasks,
+        drivers: ShellDrivers,
     ) -> None:
+        self._drivers = drivers
         self._store = store
         self._wakeups = wakeups
         self._machines = machines
@@ -308,22 +311,29 @@ class Breakpoints:
         """Decide as somebody inside the held container asks; the same again changes nothing.
 
         Raises as `resolve` does, and as the others here; Conflict as well where nobody sits in a shell, and no breakpoint was
-        ever set for the workflow.
+        ever set for the workflow, and from a shell that is over, or is about to end by its driver's token.
         """
 
         def use_case(tables: Tables) -> tuple[None, list[str]]:
             _current(tables, worker, token, asked)
             hold = _hold_of(tables, token, asked.sequence)
-            person = tables.shells.person(asked.shell, token) if asked.shell else None
-            if person is None and not tables.holds.was_armed(hold.workflow_id):
+            shell = tables.shells.in_attempt(asked.shell, token) if asked.shell else None
+            if shell is None and not tables.holds.was_armed(hold.workflow_id):
                 # Or a machine held its action for ever, and no clock would run: `_may_run` says the same.
                 raise Conflict(
                     f"workflow {hold.workflow_id} has no breakpoint: only a person decides what becomes of this hold"
                 )
             why = self._masks.of(tables, hold.workflow_id).text(asked.why) or "asked for inside the container"
-            verdict = judged(Verdict(verb=asked.verb, who=person or CONTAINER, why=why, fresh=asked.fresh), hold)
+            who = CONTAINER if shell is None else shell.driver
+            verdict = judged(Verdict(verb=asked.verb, who=who, why=why, fresh=asked.fresh), hold)
             if hold.verdict == verdict:
                 return None, []
+            if shell is not None and (end := shell.end or self._drivers.end(tables, shell)) is not None:
+                # A worker that is away, or slow, has not ended its processes yet.
+                raise Conflict(
+                    f"shell {shell.id} is over, and decides nothing any more: {end.words}. Decide with tinkbox breakpoint, or in "
+                    "another shell"
+                )
             return None, decide(tables, hold, verdict, self._clock())
 
         await self._told(use_case)

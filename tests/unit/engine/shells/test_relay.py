@@ -29,8 +29,8 @@ COMMAND = replace(SHELL, wish=ShellWish(id="s", tty=False, command=("cat",)))
 class Keeper:
     told: list[tuple[object, ...]] = field(default_factory=list)
 
-    async def driver_changed(self, session: Session, who: str, before: str) -> None:
-        self.told.append(("driver", who, before))
+    async def driver_changed(self, session: Session, seat: Seat, before: str) -> None:
+        self.told.append(("driver", seat.person, before))
 
     async def over(self, session: Session, end: ShellEnd) -> None:
         self.told.append(("over", end))

@@ -106,7 +106,7 @@ class _ShellDoor:
     async def open(self, request: web.Request) -> Json[OpenedDocument]:
         """Open a shell or run a command, as `model.shells.ShellWish` has it; with `session`, or to `view`, one that is there."""
         key, person = key_of(request), caller(request)
-        opened = await self._opened(key, person.name, await read_object(request))
+        opened = await self._opened(key, person, await read_object(request))
         self._askers[opened.ticket] = person
         if len(self._askers) > MOST_TICKETS:
             self._askers.popitem(last=False)
@@ -155,15 +155,17 @@ class _ShellDoor:
         content = await self._shells.recording(key)
         return web.Response(body=content, headers={"Content-Type": ASCIICAST, "Cache-Control": "no-store"})
 
-    async def _opened(self, key: str, who: str, document: Mapping[str, Any]) -> Opened:
+    async def _opened(self, key: str, person: Caller, document: Mapping[str, Any]) -> Opened:
         session = text(document, "session", "")
         if session or member({"mode": Mode.DRIVE, **document}, "mode", Mode) is Mode.VIEW:
-            return await self._shells.join(key, who, session)
+            return await self._shells.join(key, person.name, session, token=person.token)
         words = document.get("command")
         if isinstance(words, list) and len(words) > MAX_WORDS:
             raise Invalid(f"a command has at most {MAX_WORDS} words, not {len(words)}")
         wish = wish_from_document({"tty": True, **document, "id": ""})
-        return await self._shells.open(key, wish, who, record_input=flag(document, "record_input"))
+        return await self._shells.open(
+            key, wish, person.name, token=person.token, record_input=flag(document, "record_input")
+        )
 
 
 def _document(listed: Listed) -> SessionDocument:

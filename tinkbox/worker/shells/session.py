@@ -25,7 +25,7 @@ _log = logging.getLogger(__name__)
 class ShellSession:
     """`gone` is set when neither its process nor any child of it is left, `told` when the appliance was told how it ended.
 
-    One that has its `end` from the beginning is only told of; `ended` is called with how any other ends.
+    One that has its `end` from the beginning is only told of; `ended` is called with how any other ends, once it is gone.
     """
 
     def __init__(
@@ -70,7 +70,7 @@ class ShellSession:
             end = self._end or await self._played()
             self._begun.set()
             self._over.set()
-            self._ended(end)
+            group.create_task(self._note(end))
             await self._line.finish(status(end))
             await self._unwanted.wait()
             for task in beside:
@@ -146,6 +146,10 @@ class ShellSession:
         if self._process is not None:
             await reap(self._runtime, self.container_id, self._wish.id, self._wish.user)
         self.gone.set()
+
+    async def _note(self, end: ShellEnd) -> None:
+        await self.gone.wait()  # the worker's next life ends only what has no end in the notes
+        self._ended(end)
 
     def _spec(self) -> ExecSpec:
         wish = self._wish

@@ -11,7 +11,7 @@ from tests.unit.worker.fakes import Killed
 from tests.unit.worker.shell_fakes import FakeDoor, FakeEngine, until
 from tinkbox.model.errors import NotFound, Unavailable
 from tinkbox.model.shells import ShellEnd, ShellWish
-from tinkbox.runtime import Container
+from tinkbox.runtime import Container, EngineAway
 from tinkbox.worker.files.notes import Notes
 from tinkbox.worker.shells import line, shells
 from tinkbox.worker.shells.shells import ShellHost
@@ -172,6 +172,16 @@ async def test_a_killed_workers_shells_are_ended_though_nobody_wants_them_any_mo
         pass
     async with machine.life():
         await until(lambda: machine.engine.execs[0].code == 129)
+
+
+async def test_what_a_killed_worker_had_still_to_end_of_a_shell_is_ended_in_its_next_life(machine: Machine) -> None:
+    machine.engine.refusals["0"] = EngineAway("it is being started")
+    async with machine.last_life(ONE):
+        machine.engine.execs[0].end(0)
+        await until(lambda: machine.ends("one") == [ShellEnd(0)])
+    machine.engine.refusals.clear()
+    async with machine.life():
+        await until(lambda: ("c1", "one", "0") in machine.engine.reaped)
 
 
 async def test_how_a_command_ended_is_known_to_the_workers_next_life(machine: Machine) -> None:

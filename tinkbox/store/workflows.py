@@ -323,6 +323,15 @@ class WorkflowTable:
         )
         return [row["worker"] for row in rows]
 
+    def concerned(self, ids: Collection[str]) -> list[str]:
+        """The ids of the machines that these workflows have actions or services for, each once."""
+        rows = self._sql.execute(
+            "SELECT worker AS machine FROM action WHERE workflow_id IN (SELECT value FROM json_each(?1)) "
+            "UNION SELECT host FROM service WHERE workflow_id IN (SELECT value FROM json_each(?1))",
+            (json.dumps(list(ids)),),
+        )
+        return [row["machine"] for row in rows]
+
     def unfinished_workers(self) -> list[tuple[str, str]]:
         """The machines of every workflow that is not over, each with the workflow's name before it, oldest workflow first."""
         rows = self._sql.execute(

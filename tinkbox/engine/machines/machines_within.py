@@ -56,7 +56,9 @@ class MachinesWithin:
         """
         if self._scope is None or not ids:
             return frozenset()
-        wanted = WorkflowListing(among=list(ids), within=self.ids())
+        # Of the machines of these alone, for there may be thousands: shells are asked about with each change.
+        within = [each for each in tables.workflows.concerned(ids) if self.get(each) is not None]
+        wanted = WorkflowListing(among=list(ids), within=within)
         return frozenset(ids).difference(tables.workflows.listed_ids(wanted)[0])
 
     def has(self, hardware_id: str) -> bool:

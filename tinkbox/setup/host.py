@@ -3,8 +3,9 @@
 import os
 import re
 import subprocess
-from contextlib import suppress
-from ipaddress import IPv4Network
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from ipaddress import IPv4Interface, IPv4Network
 from pathlib import Path
 from typing import Final
 
@@ -39,14 +40,25 @@ def host_networks() -> dict[str, IPv4Network]:
     return {each.name: each.address.network for each in present_interfaces() if each.address is not None}
 
 
-def set_address(choice: Choice) -> Path | None:
-    """Give the interface its address, and have the host keep it over a reboot.
+@contextmanager
+def given_address(interface: HostInterface, address: IPv4Interface) -> Iterator[None]:
+    """Give an interface an address, and take it back where what follows is refused or stopped.  Raises Unavailable."""
+    with ExitStack() as undoing:
+        _run("ip", "link", "set", interface.name, "up")
+        if not interface.up:
+            undoing.callback(_undo, "ip", "link", "set", interface.name, "down")
+        _run("ip", "address", "add", str(address), "dev", interface.name)
+        undoing.callback(_undo, "ip", "address", "del", str(address), "dev", interface.name)
+        yield
+        undoing.pop_all()
+
+
+def keep_address(choice: Choice) -> Path | None:
+    """Have the host keep the address of the interface over a reboot.
 
     Returns the file that keeps it; None where it is not known what sets addresses here, or where that file says
     something else.  Raises Unavailable.
     """
-    _run("ip", "link", "set", choice.interface, "up")
-    _run("ip", "address", "add", str(choice.address), "dev", choice.interface)
     file = _address_file(choice)
     if file is None or file.path.exists():
         return None
@@ -73,6 +85,12 @@ def has_systemd() -> bool:
 
 def is_root() -> bool:
     return os.geteuid() == 0
+
+
+def _undo(*command: str) -> None:
+    """Run what takes back a change; what was refused is told, and not that this failed as well."""
+    with suppress(Unavailable):
+        _run(*command)
 
 
 def _run(*command: str) -> None:

@@ -37,7 +37,10 @@ class HostInterface:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choice:
-    """What was decided; without `data` it is the default folder.  `other_address`: a person named the address."""
+    """What was decided; without `data` it is the default folder.
+
+    `other_address`: a person named the address; `is_new_address`: the interface has not had it so far.
+    """
 
     interface: str
     address: IPv4Interface
@@ -45,6 +48,7 @@ class Choice:
     pool: tuple[IPv4Address, IPv4Address] | None = None
     data: Path | None = None
     other_address: bool = False
+    is_new_address: bool = False
 
 
 def proposed_interface(found: Sequence[HostInterface]) -> HostInterface | None:

@@ -187,3 +187,15 @@ def test_a_port_that_is_taken_is_told_before_anything_is_written(host: Host) -> 
     assert refused.status == 1
     assert "192.0.2.7:80" in refused.err or "port 80" in refused.err
     assert not host.config.exists()
+
+
+def test_the_address_is_taken_back_where_something_keeps_the_appliance_from_starting(host: Host) -> None:
+    before = host.run("ip", "-brief", "address", "show", "dev", "eth1").out
+    host.data.mkdir(mode=0o700)
+    (host.data / "boot.key").write_text("")
+    refused = host.init(*ALL, "--set-address", "--yes")
+    assert (refused.status, "nothing was written" in refused.err, "boot.key is empty" in refused.err) == (1, True, True)
+    assert "Changed" not in refused.out
+    assert "is on eth1" not in refused.out
+    assert host.run("ip", "-brief", "address", "show", "dev", "eth1").out == before
+    assert not host.config.exists()

@@ -5,6 +5,7 @@ import difflib
 import secrets
 import tempfile
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from ipaddress import IPv4Address, IPv4Interface, IPv4Network
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -48,21 +49,36 @@ def configured(chosen: argparse.Namespace, ask: Questions, config: Path, changed
         _check(settings, config)
         return settings
     before = load(config) if config.is_file() else None
-    choice = _choose(chosen, ask, before, changed)
-    text = config_text(choice) if before is None else changed_config_text(config.read_text(), before, choice)
-    with tempfile.TemporaryDirectory() as scratch:
-        draft = Path(scratch, "tinkbox.yaml")
-        draft.write_text(text)
-        settings = load(draft)
-        _check(settings, draft)
+    with ExitStack() as given:
+        choice = _choose(chosen, ask, before, given)
+        text = config_text(choice) if before is None else changed_config_text(config.read_text(), before, choice)
+        with tempfile.TemporaryDirectory() as scratch:
+            draft = Path(scratch, "tinkbox.yaml")
+            draft.write_text(text)
+            settings = load(draft)
+            _check(settings, draft)
+    if choice.is_new_address:
+        _keep_address(choice, changed)
     if _write(config, text, ask):
         changed.append(str(config))
     return load(config)
 
 
-def _choose(chosen: argparse.Namespace, ask: Questions, before: "Settings | None", changed: list[str]) -> Choice:
-    """What flags, the file that was there `before`, and answers say, with the interface's address set where that was wanted."""
-    from tinkbox.setup.host import host_interfaces, host_networks, set_address
+def _keep_address(choice: Choice, changed: list[str]) -> None:
+    from tinkbox.setup.host import keep_address
+
+    kept, interface, address = keep_address(choice), choice.interface, choice.address
+    changed.append(f"the address of {interface}")
+    if kept is not None:
+        print(clean(f"address         {address} is on {interface}, also after a reboot: {kept}"))
+    else:
+        print(clean(f"address         {address} is on {interface} until the next reboot. To keep it:"))
+        print(persistent_address(choice), end="")
+
+
+def _choose(chosen: argparse.Namespace, ask: Questions, before: "Settings | None", given: ExitStack) -> Choice:
+    """What flags, the file that was there `before`, and answers say; for as long as `given` lasts, with the interface's address."""
+    from tinkbox.setup.host import given_address, host_interfaces, host_networks
 
     found, networks = host_interfaces(), host_networks()
     if before is None or chosen.interface:
@@ -76,15 +92,10 @@ def _choose(chosen: argparse.Namespace, ask: Questions, before: "Settings | None
     if before is not None and (chosen.address or interface.name not in before.interfaces[:1]):
         _warn_of_stranded(before, address.network)
     choice = Choice(interface=interface.name, address=address, mode=MODES[0], data=chosen.data)
-    if interface.address is None or (interface.address.ip != address.ip and chosen.set_address):
+    is_new = interface.address is None or (interface.address.ip != address.ip and chosen.set_address)
+    if is_new:
         _refuse_unless_agreed(chosen, ask, choice)
-        kept = set_address(choice)
-        changed.append(f"the address of {interface.name}")
-        if kept is not None:
-            print(clean(f"address         {address} is on {interface.name}, also after a reboot: {kept}"))
-        else:
-            print(clean(f"address         {address} is on {interface.name} until the next reboot. To keep it:"))
-            print(persistent_address(choice), end="")
+        given.enter_context(given_address(interface, address))
     mode = chosen.dhcp or (before.dhcp.mode if before else _mode(ask, interface.name))
     pool = _pool(chosen, ask, address, before.dhcp.terms.pool if before else None) if mode == "pool" else None
     if chosen.pool and mode != "pool":
@@ -96,6 +107,7 @@ def _choose(chosen: argparse.Namespace, ask: Questions, before: "Settings | None
         pool=pool,
         data=chosen.data,
         other_address=bool(chosen.address),
+        is_new_address=is_new,
     )
 
 

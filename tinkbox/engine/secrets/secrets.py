@@ -143,6 +143,13 @@ class Secrets:
                     "(`tinkbox secret list`)"
                 ) from None
             self._key.make()
+            return
+        # The key is in memory, from which no start has it again: what is kept by it would be lost then.
+        if why := self._key.problem(kept.name, kept.content):
+            raise Unavailable(
+                f"nothing was kept: tinkbox has the key of secrets in its memory alone, and the next start could not read this: {why}. "
+                "Where the key is a credential of systemd now, restart tinkbox, then type this again"
+            )
 
 
 def no_secret(name: str) -> NotFound:

@@ -611,6 +611,15 @@ async def test_key_that_is_missing_or_another_one_is_told_at_the_start_and_while
         assert await box.secrets.unreadable() == ""
         key.rename(away)
         assert "is missing" in await box.secrets.unreadable()
+        # It has the key in memory, which the next start has not.
+        with pytest.raises(Unavailable, match=r"nothing was kept: .*secrets\.key, is missing.* restart tinkbox"):
+            await box.secrets.set("another", VALUE, "ann")
+        with pytest.raises(Unavailable, match=r"nothing was kept: "):
+            await box.secrets.set("db-password", VALUE, "ann")
+        away.rename(key)
+        await box.secrets.set("another", VALUE, "ann")
+        await box.secrets.delete("another")
+        key.rename(away)
         sealed = kept_secret_of(tmp_path / "db")
         assert sealed is not None
         assert sealed.name == "db-password"

@@ -521,7 +521,7 @@ def secrets_unreadable(case: Case) -> Iterator[Finding]:
             gravity=Gravity.FAULT,
             cause="The key of secrets is missing, or is another one: workflows that ask for a secret are refused or fail, at the latest after the next start.",
             evidence=(f"{moment(case.now)} {why}",),
-            remedy="Put the key back from its backup; nothing has to be started again. Without one, delete the secrets and set them anew (`tinkbox secret list`).",
+            remedy="Put the key back from its backup; nothing has to be started again. Where it is a credential of systemd now (`systemctl cat tinkbox`), restart tinkbox. Where it is neither, delete the secrets and set them anew (`tinkbox secret list`).",
         )
 
 

@@ -13,7 +13,7 @@ import struct
 import sys
 import time
 from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterator, Sequence, Set
-from contextlib import aclosing, contextmanager, suppress
+from contextlib import ExitStack, aclosing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -85,12 +85,13 @@ from tinkbox.engine.audit.delivery import examine_syslog
 from tinkbox.engine.audit.head import KEY as AUDIT_KEY
 from tinkbox.engine.audit.head import KEY_REMEDY as AUDIT_KEY_REMEDY
 from tinkbox.engine.audit.head import HeadFile
-from tinkbox.engine.secrets.key import KEY_FILE, SecretKey, key_source
+from tinkbox.engine.secrets.key import CREDENTIAL, KEY_FILE, SecretKey, key_source
 from tinkbox.engine.templates.rendering_process import render_confined
 from tinkbox.engine.wakeups import Wakeups
 from tinkbox.freed_memory import give_back_freed_memory
 from tinkbox.host_users import group_name, group_number, may_give_to, user_name
 from tinkbox.hosting.volumes import real_folders
+from tinkbox.installed_unit import UNIT
 from tinkbox.listening import Listening, Sockets, bound, own_names, tried
 from tinkbox.model.audit import COMMAND, Act, Did, Kind
 from tinkbox.model.disk_usage import LAST_ROOM
@@ -117,7 +118,7 @@ from tinkbox.osie.image import images as osie_images
 from tinkbox.private_files import (
     FILE,
     Layout,
-    as_owner,
+    as_user,
     examine_private,
     make_private,
     refuse_other_than,
@@ -127,10 +128,17 @@ from tinkbox.refused_writes import RefusedWrites
 from tinkbox.registry.blobs.one_file_system import refuse_other_file_systems
 from tinkbox.runtime import EngineAway
 from tinkbox.runtime.docker import DockerRuntime
+from tinkbox.serving_unit import KEYS, new_owner, only_the_unit_reads, reader, serving_unit
 from tinkbox.settings import CONFIG, contradictions
 from tinkbox.settings.all_settings import Settings
 from tinkbox.settings.doors import GROUP, HTTPS_PORT, NO_GROUP
-from tinkbox.settings.environment import authority_key, credentials_folder, default_data, supervisor_socket
+from tinkbox.settings.environment import (
+    AUTHORITY_KEY,
+    authority_key,
+    credentials_folder,
+    default_data,
+    supervisor_socket,
+)
 from tinkbox.store.database import Store, audit_in, kept_secret_of, known_authority_of
 from tinkbox.store.database import examine as examine_store
 from tinkbox.store.integrity import damage_at_start
@@ -373,7 +381,7 @@ async def forget_authority(data: Path, say: Say) -> str:
         raise Unavailable(f"cannot look into {data}: {error.strerror}: type this as root, or as its owner") from None
     if not is_there:
         raise NotFound(f"{data} has no appliance: name its data folder with --data")
-    with as_owner(data), _only_one(data, None):
+    with as_user(data), _only_one(data, None):
         store = await Store.open(data / STORE)
         try:
             known = await store.read(lambda tables: tables.authority.known())
@@ -821,14 +829,20 @@ class Checked:
 
 
 async def check(
-    settings: Settings, say: Say, file: Path, *, draft: bool = False, osie_follows: bool = False
+    settings: Settings,
+    say: Say,
+    file: Path,
+    *,
+    draft: bool = False,
+    osie_follows: bool = False,
+    becomes: Path | None = None,
 ) -> Checked:
     """Look at everything that serving needs, and say what is wrong and what to do.
 
-    It changes nothing.  Root looks at the files as the owner of the data folder does: a unit runs as that user, who must be
-    able to read the configuration's `file` as well, unless it is a `draft`, which only its author may read yet.  Without an
-    OSIE no machine can be provisioned, so it has to be there unless it follows.  Beside an appliance that runs with the same
-    folder its ports are left alone.  A Docker engine is not needed: without one everything works but hosted services.
+    It changes nothing.  Root looks at the files as the user of the unit that serves the data folder does, without one as the
+    folder's owner: that user must be able to read the configuration's `file` as well, unless it is a `draft`, which only its
+    author may read yet, and which `becomes` another file.  Without an OSIE no machine can be provisioned, so it has to be there
+    unless it follows.  What is a credential of the unit is not judged.  Beside an appliance that runs with the same folder its ports are left alone.  A Docker engine is not needed: without one everything works but hosted services.
     """
     wrong, later, borne, warnings = list[str](), list[str](), list[str](), list[str]()
     for line in contradictions.lowered(settings):
@@ -837,13 +851,19 @@ async def check(
         load_loaders()
     running, usable, issuers_ca = None, False, None
     named = _named(settings.data)
-    with _noting(wrong), as_owner(settings.data) as owner:
-        if owner:
-            say(f"checked for the user {owner}, who owns {settings.data}")
-        running = _running(settings.data)
-        examine_private(settings.data, _DATA)
+    unit = serving_unit(settings.data, becomes)
+    away, to = only_the_unit_reads(unit), new_owner(settings.data, unit)
+    other = reader(settings.data, unit)
+    with _noting(wrong), ExitStack() as rights:
+        running = _running(settings.data)  # with the rights that we have: those of the user may not reach so far
+        user = rights.enter_context(as_user(settings.data, other))
+        if to is not None:
+            say(f"systemd gives {settings.data}, with all in it, to the user {to.pw_name} when it starts {UNIT}")
+        elif user:
+            say(f"checked for the user {user}, {f'as which {UNIT} runs' if other else f'who owns {settings.data}'}")
+        examine_private(settings.data, _DATA, None if to is None else to.pw_uid)
         usable = True
-        with _noting(later if draft else wrong):
+        with _noting(later if draft else wrong), as_user(settings.data, to or other):
             _refuse_unreadable(file)
         for look in (
             partial(_operators, settings), partial(_refuse_small_disk, settings), partial(_refuse_full_disk, settings.data), partial(_with_real_folders, settings),
@@ -861,11 +881,15 @@ async def check(
         with _noting(wrong):
             own = Certificates.examine(
                 settings.data, settings.tls.own, datetime.now(UTC), authority_key=authority_key(),
-                known=known_authority_of(settings.data / STORE), program=named,
+                known=known_authority_of(settings.data / STORE), program=named, is_kept_elsewhere=AUTHORITY_KEY in away,
             )  # fmt: skip
             borne += own.wrong
             warnings += own.warnings
-        borne += _served_without(settings, file, osie_follows=osie_follows)
+        borne += _served_without(settings, file, osie_follows=osie_follows, has_secrets_key=CREDENTIAL not in away)
+        for name, place in away.items():
+            say(
+                f"{KEYS[name]} is the credential {name} of {UNIT} ({place}): only the service reads it, so it was not examined"
+            )
         for line in (*missing_store(settings.data), *told_before(settings.data, settings.operator.people)):
             say(line)
     with _noting(wrong), tried(settings, running) as trial:
@@ -923,11 +947,14 @@ async def _no_syslog(settings: Settings) -> list[str]:
     return []
 
 
-def _served_without(settings: Settings, file: Path, *, osie_follows: bool) -> list[str]:
-    """What is wrong in the data folder, and stops no start; `file` is the configuration."""
+def _served_without(settings: Settings, file: Path, *, osie_follows: bool, has_secrets_key: bool) -> list[str]:
+    """What is wrong in the data folder, and stops no start; `file` is the configuration.
+
+    Without `has_secrets_key` the key of secrets is where we cannot read it.
+    """
     found, data, named = list[str](), settings.data, _named(settings.data)
     for look in (
-        partial(_examine_secrets, data),
+        *([partial(_examine_secrets, data)] if has_secrets_key else []),
         partial(_examine_audit, data),
         partial(_examine_audit_file, settings.audit.file),
         partial(_examine_osie, data, named, file, needed=not osie_follows),

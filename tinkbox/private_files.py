@@ -15,7 +15,7 @@ from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePath
-from pwd import getpwuid
+from pwd import getpwuid, struct_passwd
 from typing import Final, NamedTuple
 
 from tinkbox.host_users import user_name
@@ -109,20 +109,23 @@ def give_to(gid: int, path: Path, mode: int) -> None:
     path.chmod(mode)
 
 
-def examine_private(folder: Path, layout: Layout) -> None:
-    """Raise what `make_private` would raise of a folder, also of one that is to be made; change nothing."""
+def examine_private(folder: Path, layout: Layout, new_owner: int | None = None) -> None:
+    """Raise what `make_private` would raise of a folder, also of one that is to be made; change nothing.
+
+    All in it will be the `new_owner`'s, who runs this then, whosever it is now.
+    """
     with _usable(folder):
         _refuse_no_folder(folder)
         place = _nearest(folder)
-        _refuse_unwritable(place, folder)
         if place == folder:
-            for _ in _ours(folder, layout):
+            for _ in _ours(folder, layout, new_owner):
                 pass
+        _refuse_unwritable(place, folder)
 
 
 @contextmanager
-def as_owner(folder: Path) -> Iterator[str]:
-    """Where root looks at another user's folder, look as that user does; gives the user's name, or nothing.
+def as_user(folder: Path, user: struct_passwd | None = None) -> Iterator[str]:
+    """Where root looks at another user's folder, look as its owner does, or as `user`; gives the user's name, or nothing for root.
 
     So no file there becomes root's.  The rights are those of the whole process: nothing else may run meanwhile.
     Raises Unavailable.
@@ -133,20 +136,22 @@ def as_owner(folder: Path) -> Iterator[str]:
         owner = None
     except OSError as error:
         raise Unavailable(f"cannot use the data directory {folder}: {error.strerror}") from None
-    if os.geteuid() != 0 or owner is None or owner.st_uid == 0:
+    owners = (0, 0) if owner is None else (owner.st_uid, owner.st_gid)
+    uid, gid = owners if user is None else (user.pw_uid, user.pw_gid)
+    if os.geteuid() != 0 or uid == 0:
         yield ""
         return
     before = os.getgroups(), os.getegid()
     try:
-        os.setgroups(_groups(owner.st_uid, owner.st_gid))
-        os.setegid(owner.st_gid)
-        os.seteuid(owner.st_uid)
+        os.setgroups(_groups(uid, gid))
+        os.setegid(gid)
+        os.seteuid(uid)
     except OSError as error:
         raise Unavailable(
-            f"{folder} belongs to user {user_name(owner.st_uid)}, whose rights root cannot take here: {error.strerror}: check as that user"
+            f"{folder} belongs to user {user_name(uid)}, whose rights root cannot take here: {error.strerror}: check as that user"
         ) from None
     try:
-        yield user_name(owner.st_uid)
+        yield user_name(uid)
     finally:
         os.seteuid(0)
         os.setegid(before[1])
@@ -229,17 +234,16 @@ def _as_the_disk_gives_it() -> Iterator[None]:
             raise
 
 
-def _ours(folder: Path, layout: Layout) -> Iterator[Path]:
-    """The folder and what is private in it, but for links; raises Unavailable for what is not ours.
+def _ours(folder: Path, layout: Layout, new_owner: int | None = None) -> Iterator[Path]:
+    """The folder and what is private in it, but for links; raises Unavailable for what is not ours, nor will be.
 
     Each is given before what is in it is looked at: where it is narrowed at once, nobody else adds to it.
     """
     _refuse_link_of_another(folder, folder.lstat())
     folder = folder.resolve()
-    _refuse_another_owner(folder, folder.lstat(), folder)
-    names = [each.name for each in folder.iterdir() if not _is_of_file_system(each)]
-    if folder.stat().st_mode & _OTHERS and names and not any(map(layout.knows, names)):
-        raise Unavailable(f"{folder} is for other things, such as {names[0]}: name a folder of its own with --data")
+    _refuse_other_things(folder, layout)
+    if new_owner is None:
+        _refuse_another_owner(folder, folder.lstat(), folder)
     yield folder
     for name in [each.name for each in folder.iterdir()]:
         if any(PurePath(name).match(each) for each in layout.private):
@@ -247,11 +251,13 @@ def _ours(folder: Path, layout: Layout) -> Iterator[Path]:
                 with _as_the_disk_gives_it():
                     found = path.lstat()
                     if stat.S_ISLNK(found.st_mode):
-                        _refuse_link_of_another(path, found)
+                        if new_owner is None:
+                            _refuse_link_of_another(path, found)
                         if layout.follows(path.relative_to(folder)):
-                            _refuse_link_elsewhere(path)
+                            _refuse_link_elsewhere(path, os.geteuid() if new_owner is None else new_owner)
                     else:
-                        _refuse_another_owner(path, found, folder)
+                        if new_owner is None:
+                            _refuse_another_owner(path, found, folder)
                         if kind := layout.kind_of(path.relative_to(folder)):
                             refuse_other_than(kind, path)
                         yield path
@@ -275,8 +281,8 @@ def _refuse_link_of_another(path: Path, found: os.stat_result) -> None:
         )
 
 
-def _refuse_link_elsewhere(path: Path) -> None:
-    """Raises Unavailable for a link to anything but a folder of ours to which nobody else may write."""
+def _refuse_link_elsewhere(path: Path, owner: int) -> None:
+    """Raises Unavailable for a link to anything but a folder of the owner to which nobody else may write."""
     try:
         found = path.stat()
     except OSError as error:
@@ -284,12 +290,20 @@ def _refuse_link_elsewhere(path: Path) -> None:
             f"{path} is a link to {path.readlink()}: {error.strerror}: mount or make what it leads to, or delete "
             "the link"
         ) from None
-    me, target = user_name(os.geteuid()), shlex.quote(str(path.resolve()))
-    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid() or found.st_mode & _OTHERS_WRITE:
+    me, target = user_name(owner), shlex.quote(str(path.resolve()))
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != owner or found.st_mode & _OTHERS_WRITE:
         raise Unavailable(
             f"{path} is a link to {path.readlink()}: it may only lead to a folder that belongs to {me}, who runs "
             f"this, and that nobody else may write to. If it is yours, type `chown -R {me} {target}` and `chmod 700 {target}`; else put in its place what it leads to, or delete it"
         )
+
+
+def _refuse_other_things(folder: Path, layout: Layout) -> None:
+    """Raise Unavailable for a folder that others can look into and that has none of our names; one that is shut to us is left to others."""
+    with suppress(PermissionError):
+        names = [each.name for each in folder.iterdir() if not _is_of_file_system(each)]
+        if folder.stat().st_mode & _OTHERS and names and not any(map(layout.knows, names)):
+            raise Unavailable(f"{folder} is for other things, such as {names[0]}: name a folder of its own with --data")
 
 
 def _refuse_no_folder(folder: Path) -> None:

@@ -16,7 +16,7 @@ from tinkbox.model.errors import Unavailable
 from tinkbox.private_files import (
     LEAST_SECRET,
     Layout,
-    as_owner,
+    as_user,
     examine_private,
     kept_secret,
     make_private,
@@ -243,14 +243,14 @@ def test_a_folder_that_cannot_be_made_is_refused(tmp_path: Path) -> None:
 def test_root_looks_at_another_users_folder_with_that_users_rights(tmp_path: Path) -> None:
     os.chown(tmp_path, 4711, 4712)
     before = os.geteuid(), os.getegid(), os.getgroups()
-    with as_owner(tmp_path) as owner:
+    with as_user(tmp_path) as owner:
         assert (owner, os.geteuid(), os.getegid(), os.getgroups()) == ("4711", 4711, 4712, [4712])
     assert (os.geteuid(), os.getegid(), os.getgroups()) == before
 
 
 @pytest.mark.parametrize("name", ["", "missing"])
 def test_at_a_folder_of_ours_we_look_as_ourselves(tmp_path: Path, name: str) -> None:
-    with as_owner(tmp_path / name) as owner:
+    with as_user(tmp_path / name) as owner:
         assert (owner, os.geteuid()) == ("", tmp_path.stat().st_uid)
 
 

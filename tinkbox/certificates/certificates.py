@@ -109,12 +109,14 @@ class Certificates:
         authority_key: Path | None = None,
         known: str = "",
         program: str = PROGRAM,
+        is_kept_elsewhere: bool = False,
     ) -> Remarks:
         """Raise what `open` would raise of files that are there; write nothing.
 
-        Gives what is to be said of the operator's.
+        Gives what is to be said of the operator's.  An authority whose key `is_kept_elsewhere`, where we cannot read it, is not judged.
         """
-        KeptFiles(data, authority_key, known, program).authority()
+        if not is_kept_elsewhere:
+            KeptFiles(data, authority_key, known, program).authority()
         if own is None:
             return Remarks()
         try:

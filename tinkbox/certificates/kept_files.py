@@ -23,7 +23,7 @@ from cryptography.hazmat.primitives.serialization import (
 
 from tinkbox.certificates.issuing import BITS, Authority, encoded_key, may_sign, new_key, self_signed
 from tinkbox.folder_sync import sync_folder
-from tinkbox.model.command_lines import PROGRAM
+from tinkbox.model.command_lines import CREDENTIAL_FIRST, PROGRAM
 from tinkbox.model.errors import Unavailable
 from tinkbox.wire.authority import fingerprint
 
@@ -71,8 +71,8 @@ class KeptFiles:
     def _refuse_other(self, found: Authority | None) -> None:
         if found is None:
             raise Unavailable(
-                f"{self._folder} has no authority, and this box had {self._known}: put {self._key} back from a backup. If there is "
-                f"none, `{self._program} {FORGET}` {_NEW}"
+                f"{self._folder} has no authority, and this box had {self._known}: put {self._key} back from a backup. {CREDENTIAL_FIRST} If there is "
+                f"neither, `{self._program} {FORGET}` {_NEW}"
             )
         shown = _fingerprint(found)
         if shown != self._known:
@@ -169,7 +169,7 @@ class KeptFiles:
 
     def _remedy(self) -> str:
         return (
-            f"put it back from a backup of {self._folder}. If there is none, `rm -r {self._folder}`, and "
+            f"put it back from a backup of {self._folder}. {CREDENTIAL_FIRST} If there is neither, `rm -r {self._folder}`, and "
             f"`{self._program} {FORGET}` {_NEW}"
         )
 

@@ -6,6 +6,8 @@ import shlex
 from typing import Final
 
 PROGRAM: Final = "tinkbox"
+# Before the words by which a key that seems lost is given up.
+CREDENTIAL_FIRST: Final = "See first whether it is a credential of systemd (`systemctl cat tinkbox`)."
 # Also the second command of a pipe, which ends where the backquotes do.
 _COMMAND: Final = re.compile(r"(?<=`)tinkbox(?= [a-z])|(?<= \| )tinkbox(?= [a-z][a-z ]*`)")
 _STANDS_FOR: Final = re.compile(r"\b(WORKFLOW/SERVICE|WORKFLOW|MACHINE|TEMPLATE)\b")

@@ -4,10 +4,10 @@ import subprocess
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from tinkbox.installed_unit import UNIT
 from tinkbox.model.errors import Unavailable
 from tinkbox.setup.placing import PLACES, packed, put
 
-UNIT = "tinkbox.service"
 PATIENCE_SECONDS = 10.0
 # Left where init was stopped between a change and the restart that it needs; a boot of the host removes it.
 RESTART_IS_DUE = Path("/run/tinkbox-restart-is-due")

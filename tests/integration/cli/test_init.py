@@ -189,6 +189,26 @@ def test_a_port_that_is_taken_is_told_before_anything_is_written(host: Host) -> 
     assert not host.config.exists()
 
 
+def test_a_key_that_is_a_credential_of_the_unit_is_not_lost(host: Host) -> None:
+    host.release()
+    assert host.init(*ALL, "--set-address", "--yes", "--files", str(host.files)).status == 0
+    with host.serves():
+        pass
+    (host.data / "tls/authority.key").unlink()
+    refused = host.init("--yes", *ALL)
+    assert (refused.status, "authority.key is lost" in refused.err) == (1, True), refused.err
+    # Restored with /etc: the unit itself follows.
+    drop_in = host.tmp / "units/tinkbox.service.d/keys.conf"
+    drop_in.parent.mkdir(parents=True)
+    drop_in.write_text(
+        f"[Service]\nExecStart=/usr/local/bin/tinkbox serve --config {host.config}\nLoadCredential=tinkbox-authority-key:/k\n"
+    )
+    mounted = host.run("mount", "--bind", str(host.tmp / "units"), "/etc/systemd/system")
+    assert mounted.status == 0, mounted.err
+    again = host.init("--yes", *ALL, "--files", str(host.files))
+    assert (again.status, again.err) == (0, "")
+
+
 def test_the_address_is_taken_back_where_something_keeps_the_appliance_from_starting(host: Host) -> None:
     before = host.run("ip", "-brief", "address", "show", "dev", "eth1").out
     host.data.mkdir(mode=0o700)

@@ -13,6 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
+from tinkbox.model.command_lines import CREDENTIAL_FIRST
 from tinkbox.model.errors import Unavailable
 from tinkbox.private_files import LEAST_SECRET
 
@@ -99,7 +100,7 @@ class SecretKey:
         text = self._text = self._text or self._source.stored()
         if not text:
             raise Unavailable(
-                f"secrets cannot be read: their key, {self.place}, is missing. Put it back from a backup; when there is none, "
+                f"secrets cannot be read: their key, {self.place}, is missing. Put it back from a backup. {CREDENTIAL_FIRST} When there is neither, "
                 "delete the secrets and set them anew (`tinkbox secret list`)"
             )
         extracted = hmac.digest(b"tinkbox", text.encode(), hashlib.sha256)
@@ -113,7 +114,9 @@ def key_source(data: Path, credentials: str, kept_secret: Callable[[Path], str])
         return KeySource(place=str(given), stored=partial(_read, given), made=partial(_read, given))
     path = data / KEY_FILE
     stored = partial(
-        _read, path, "; without a backup delete this file and the secrets, and set them anew (`tinkbox secret list`)"
+        _read,
+        path,
+        f". {CREDENTIAL_FIRST} When there is neither, delete this file and the secrets, and set them anew (`tinkbox secret list`)",
     )
 
     def made() -> str:

@@ -629,7 +629,8 @@ async def test_key_that_is_missing_or_another_one_is_told_at_the_start_and_while
         assert "is not the key by which it was kept" in await box.secrets.unreadable()
         key.write_text("")
         why = await box.secrets.unreadable()
-        assert "put the key back from a backup; without a backup delete this file and the secrets, and set them" in why
+        assert "put the key back from a backup. See first whether it is a credential of systemd" in why
+        assert "When there is neither, delete this file and the secrets, and set them anew" in why
         away.replace(key)
         assert await box.secrets.unreadable() == ""
 

@@ -39,7 +39,7 @@ def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(
         host, "host_networks", lambda: {each.name: each.address.network for each in FOUND if each.address}
     )
-    monkeypatch.setattr(configuration, "_check", lambda settings, file: None)
+    monkeypatch.setattr(configuration, "_check", lambda settings, file, becomes: None)
     path = tmp_path / "tinkbox.yaml"
     path.write_text(WRITTEN + f"data: {tmp_path / 'data'}\n")
     return path

@@ -46,7 +46,7 @@ def configured(chosen: argparse.Namespace, ask: Questions, config: Path, changed
     if config.is_file() and not decided:
         settings = load(config)
         print(clean(f"configuration   {config} is kept as it is"))
-        _check(settings, config)
+        _check(settings, config, config)
         return settings
     before = load(config) if config.is_file() else None
     with ExitStack() as given:
@@ -56,7 +56,7 @@ def configured(chosen: argparse.Namespace, ask: Questions, config: Path, changed
             draft = Path(scratch, "tinkbox.yaml")
             draft.write_text(text)
             settings = load(draft)
-            _check(settings, draft)
+            _check(settings, draft, config)
     if choice.is_new_address:
         _keep_address(choice, changed)
     if _write(config, text, ask):
@@ -289,14 +289,14 @@ def _pool(
     return ask.answer("addresses to lend", f"{first}-{last}", read)
 
 
-def _check(settings: "Settings", file: Path) -> None:
+def _check(settings: "Settings", file: Path, becomes: Path) -> None:
     """Look at ports, files and folders as `serve --check` does; raises Invalid with all that keeps the appliance from serving."""
     import asyncio
 
     from tinkbox.app import check
 
     lines: list[str] = []
-    checked = asyncio.run(check(settings, lines.append, file, draft=True, osie_follows=True))
+    checked = asyncio.run(check(settings, lines.append, file, draft=True, osie_follows=True, becomes=becomes))
     if checked.refused:
         wrong = dict.fromkeys([*checked.refused, *checked.borne])
         raise Invalid("this host is not ready for it, and nothing was written", [Problem(text=each) for each in wrong])

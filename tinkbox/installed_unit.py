@@ -1,0 +1,131 @@
+"""What the unit of systemd that is installed on this host says of the appliance: its user, its folder, its credentials.
+
+Its files are read and systemd is not asked, so it holds before `daemon-reload` and where systemd does not run.  Drop-ins count
+without the unit as well: whoever restores an appliance has them before `tinkbox init` puts the unit there.
+"""
+
+import re
+import shlex
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+from pwd import getpwnam, struct_passwd
+from typing import Final
+
+UNIT: Final = "tinkbox.service"
+# In the order of systemd.unit(5): of files with the same name the first counts.
+_FOLDERS: Final = ("etc/systemd/system", "run/systemd/system", "usr/local/lib/systemd/system", "usr/lib/systemd/system")
+_STATE: Final = Path("/var/lib")
+_CONTINUED: Final = re.compile(r"\\\n")
+_PREFIXES: Final = "@-:+!"  # of a command in ExecStart= (systemd.service(5))
+_NAMING: Final = ("LoadCredential", "LoadCredentialEncrypted", "SetCredential", "SetCredentialEncrypted")
+_IMPORTING: Final = "ImportCredential"
+_STORES: Final = tuple(
+    f"{place}/credstore{kind}" for place in ("etc", "run", "usr/local/lib", "usr/lib") for kind in ("", ".encrypted")
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InstalledUnit:
+    """`command` is what it starts, `state` the folder that systemd gives to its user, None: none, `credentials` the file that names each."""
+
+    user: struct_passwd | None
+    command: Sequence[str]
+    state: Path | None
+    credentials: dict[str, Path]
+
+    def option(self, name: str) -> Path | None:
+        """The path that an option of the command has."""
+        for at, word in enumerate(self.command):
+            if word == name:
+                return next(map(Path, self.command[at + 1 :]), None)
+            if word.startswith(f"{name}="):
+                return Path(word.partition("=")[2])
+        return None
+
+
+def installed_unit(root: Path = Path("/")) -> InstalledUnit | None:
+    """The unit with its drop-ins; None where there is neither."""
+    lines = list(_lines(root))
+    if not lines:
+        return None
+    said: dict[str, list[tuple[str, Path]]] = {}
+    for key, value, path in lines:
+        if value:
+            said.setdefault(key, []).append((value, path))
+        else:
+            said.pop(key, None)
+    return InstalledUnit(
+        user=_user(_last(said.get("User", ()))),
+        command=_words(_last(said.get("ExecStart", ())).lstrip(_PREFIXES)),
+        state=next((_STATE / each.partition(":")[0] for each in _first(said.get("StateDirectory", ()))), None),
+        credentials=dict(_credentials(said, root)),
+    )
+
+
+def _lines(root: Path) -> Iterator[tuple[str, str, Path]]:
+    """Each assignment in the section Service, in the order in which they count."""
+    for path in _files(root):
+        with suppress(OSError, UnicodeDecodeError):
+            section = ""
+            for line in map(str.strip, _CONTINUED.sub(" ", path.read_text()).splitlines()):
+                key, equals, value = line.partition("=")
+                if line.startswith("["):
+                    section = line
+                elif equals and section == "[Service]" and not line.startswith(("#", ";")):
+                    yield key.strip(), value.strip(), path
+
+
+def _files(root: Path) -> Iterator[Path]:
+    folders = [root / each for each in _FOLDERS]
+    yield from [each / UNIT for each in folders if (each / UNIT).is_file()][:1]
+    drop_ins: dict[str, Path] = {}
+    for kind in (f"{UNIT}.d", "service.d"):  # a drop-in for all services yields to one of ours with its name
+        for folder in folders:
+            with suppress(OSError):
+                for each in (folder / kind).iterdir():
+                    if each.suffix == ".conf":
+                        drop_ins.setdefault(each.name, each)
+    yield from (drop_ins[name] for name in sorted(drop_ins))
+
+
+def _credentials(said: dict[str, list[tuple[str, Path]]], root: Path) -> Iterator[tuple[str, Path]]:
+    for key in _NAMING:
+        for value, path in said.get(key, ()):
+            yield value.partition(":")[0], path
+    for value, path in said.get(_IMPORTING, ()):
+        for name in _stored(root):
+            if fnmatchcase(name, value.partition(":")[0]):
+                yield name, path
+
+
+def _stored(root: Path) -> Iterator[str]:
+    """The names of the credentials that lie where systemd looks for them (systemd.exec(5))."""
+    for store in _STORES:
+        with suppress(OSError):
+            yield from (each.name for each in (root / store).iterdir())
+
+
+def _last(said: Sequence[tuple[str, Path]]) -> str:
+    return said[-1][0] if said else ""
+
+
+def _first(said: Sequence[tuple[str, Path]]) -> list[str]:
+    return said[0][0].split() if said else []
+
+
+def _words(command: str) -> Sequence[str]:
+    try:
+        return shlex.split(command)
+    except ValueError:
+        return ()
+
+
+def _user(name: str) -> struct_passwd | None:
+    """The user by name; None where the host has none of that name, or none is named."""
+    try:
+        return getpwnam(name) if name else None
+    except KeyError:
+        return None

@@ -983,14 +983,15 @@ def _examine_audit_file(named: str) -> None:
         raise Unavailable(f"audit.file: {named} is a folder, and takes no lines of the audit: name a file in it")
     if not named or os.access(path if path.exists() else path.parent, os.W_OK, effective_ids=True):
         return
-    why = (
-        f"{user_name(os.geteuid())} may not write there"
-        if path.parent.is_dir()
-        else f"there is no folder {path.parent}"
+    me, folder = user_name(os.geteuid()), path.parent
+    # A folder that is there may be the system's: it is never to be given away.
+    why, way = (
+        (f"{me} may not write there", "Name a file in a folder of its own")
+        if folder.is_dir()
+        else (f"there is no folder {folder}", f"`install -d -m 750 -o {me} {folder}` makes that folder")
     )
     raise Unavailable(
-        f"audit.file: no line of the audit gets into {path}: {why}. `install -d -m 750 -o {user_name(os.geteuid())} {path.parent}` makes that folder, "
-        "`LogsDirectory=` in a drop-in of the unit one below /var/log; or name another file"
+        f"audit.file: no line of the audit gets into {path}: {why}. {way}; `LogsDirectory=` in a drop-in of the unit makes one below /var/log"
     )
 
 

@@ -27,6 +27,21 @@ ANOTHER: Final = "delete it, and the next start makes a new one"
 _OTHERS: Final = 0o077
 _PASSING: Final = 0o710
 _OTHERS_WRITE: Final = 0o022
+# Those that are the system's with all that is below them, and those in which folders of others may be.
+_SYSTEMS: Final = tuple(
+    map(
+        Path, ("/bin", "/boot", "/dev", "/etc", "/lib", "/lib32", "/lib64", "/libx32", "/proc", "/sbin", "/sys", "/usr")
+    )
+)
+_SHARED_PLACES: Final = frozenset(
+    map(
+        Path,
+        (
+            *("/", "/home", "/root", "/media", "/mnt", "/opt", "/run", "/srv", "/tmp"),  # noqa: S108  named, not used
+            *("/var", "/var/cache", "/var/lib", "/var/log", "/var/mail", "/var/opt", "/var/spool", "/var/tmp"),  # noqa: S108
+        ),
+    )
+)
 # What mke2fs puts at the top of each file system of ext2 to ext4, and e2fsck needs (mklost+found(8)).
 _LOST_AND_FOUND: Final = "lost+found"
 
@@ -290,12 +305,33 @@ def _refuse_link_elsewhere(path: Path, owner: int) -> None:
             f"{path} is a link to {path.readlink()}: {error.strerror}: mount or make what it leads to, or delete "
             "the link"
         ) from None
-    me, target = user_name(owner), shlex.quote(str(path.resolve()))
+    me, target = user_name(owner), path.resolve()
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != owner or found.st_mode & _OTHERS_WRITE:
+        quoted = shlex.quote(str(target))
+        way = (
+            f"If it is yours, type `chown {me} {quoted}` and `chmod 700 {quoted}`; else put in its place what it leads to, or delete it"
+            if _can_be_given(target, owner)
+            else f"Have the link lead to a folder of its own, which `install -d -m 700 -o {me} FOLDER` makes, or delete it"
+        )
         raise Unavailable(
             f"{path} is a link to {path.readlink()}: it may only lead to a folder that belongs to {me}, who runs "
-            f"this, and that nobody else may write to. If it is yours, type `chown -R {me} {target}` and `chmod 700 {target}`; else put in its place what it leads to, or delete it"
+            f"this, and that nobody else may write to. {way}"
         )
+
+
+def _can_be_given(folder: Path, owner: int) -> bool:
+    """Whether a folder may be made the owner's: it is not the system's, and nothing of another user is in it."""
+    if _is_systems(folder):
+        return False
+    try:
+        return all(each.lstat().st_uid == owner or _is_of_file_system(each) for each in folder.iterdir())
+    except OSError:
+        return False
+
+
+def _is_systems(folder: Path) -> bool:
+    """Whether programs of the system, or all its users, need a folder as it is (file-hierarchy(7))."""
+    return folder in _SHARED_PLACES or any(each in (folder, *folder.parents) for each in _SYSTEMS)
 
 
 def _refuse_other_things(folder: Path, layout: Layout) -> None:
@@ -376,6 +412,8 @@ def _is_of_file_system(path: Path) -> bool:
 
 
 def _remedy(folder: Path) -> str:
+    if _is_systems(folder):
+        return "it is the system's: name a folder of its own with --data"
     me = user_name(os.geteuid())
     return (
         "name another folder with --data, or run as its owner; where you know all that is in it, "

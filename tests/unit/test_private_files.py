@@ -8,6 +8,7 @@ import subprocess
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -133,7 +134,26 @@ def test_a_link_to_a_folder_of_another_user_is_refused(folder: Path, elsewhere: 
     (folder / "own.d").symlink_to(elsewhere)
     with pytest.raises(Unavailable, match="may only lead to a folder that belongs to root") as refused:
         make_private(folder, LAYOUT)
-    assert f"type `chown -R root {elsewhere}` and `chmod 700 {elsewhere}`" in str(refused.value)
+    assert f"type `chown root {elsewhere}` and `chmod 700 {elsewhere}`" in str(refused.value)
+    os.chown(elsewhere / "s", 4711, 4711)
+    with pytest.raises(Unavailable, match="Have the link lead to a folder of its own, which `install -d") as refused:
+        make_private(folder, LAYOUT)
+    assert "chown" not in str(refused.value)
+
+
+@needs_root
+@pytest.mark.parametrize("place", ["/", "/etc", "/usr/share", "/var/lib", "/tmp", "/home"])
+def test_a_folder_of_the_system_is_never_to_be_given_away(place: str) -> None:
+    with TemporaryDirectory(dir="/tmp") as made:
+        folder = Path(made)
+        (folder / "own").symlink_to(place)
+        os.chown(folder, 4711, 4711)
+        with as_user(folder):
+            for data in (folder, Path(place)):
+                with pytest.raises(Unavailable) as refused:
+                    examine_private(data, LAYOUT)
+                assert "chown" not in str(refused.value)
+                assert "chmod" not in str(refused.value)
 
 
 @needs_root

@@ -154,3 +154,11 @@ def test_what_systemd_gives_to_the_units_user_is_not_wrong(had: Configuration, w
     looked = checked(had, state)
     unreadable = f"before a unit uses it: the user {USER} cannot read {had.path}: "
     assert (looked.status, unreadable in looked.out) == (0, True), looked
+
+
+def test_a_folder_of_the_system_is_not_to_be_given_away_for_a_file_of_the_audit(had: Configuration) -> None:
+    give(had.data, UID)
+    had.path.write_text(had.path.read_text() + "audit: {file: /var/log/tinkbox-audit.jsonl}\n")
+    (told,) = wrong(checked(had))
+    assert f"{USER} may not write there. Name a file in a folder of its own; `LogsDirectory=`" in told
+    assert "install -d" not in told

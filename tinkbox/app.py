@@ -95,7 +95,7 @@ from tinkbox.installed_unit import UNIT
 from tinkbox.listening import Listening, Sockets, bound, own_names, tried
 from tinkbox.model.audit import COMMAND, Act, Did, Kind
 from tinkbox.model.disk_usage import LAST_ROOM
-from tinkbox.model.errors import Conflict, Invalid, NotFound, Refusal, Unavailable
+from tinkbox.model.errors import Conflict, Denied, Invalid, NotFound, Refusal, Unavailable
 from tinkbox.model.images.references import ALGORITHMS
 from tinkbox.model.limits import (
     ANSWER_BYTES,
@@ -381,6 +381,7 @@ async def forget_authority(data: Path, say: Say) -> str:
         raise Unavailable(f"cannot look into {data}: {error.strerror}: type this as root, or as its owner") from None
     if not is_there:
         raise NotFound(f"{data} has no appliance: name its data folder with --data")
+    _refuse_other_than_owner(data)
     with as_user(data), _only_one(data, None):
         store = await Store.open(data / STORE)
         try:
@@ -390,6 +391,15 @@ async def forget_authority(data: Path, say: Say) -> str:
         finally:
             await store.close()
     return known
+
+
+def _refuse_other_than_owner(data: Path) -> None:
+    """Raise Denied for a user who comes into the folder, as a member of its group does, and whose it is not."""
+    owner = data.stat().st_uid
+    if os.geteuid() not in (0, owner):
+        raise Denied(
+            f"{data} belongs to the user {user_name(owner)}: only root and {user_name(owner)} may do this. Type it with sudo"
+        )
 
 
 async def _forget_recorded(store: Store, head: HeadFile, known: str, say: Say) -> None:

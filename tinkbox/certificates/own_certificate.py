@@ -203,7 +203,7 @@ def _read(path: Path, setting: str) -> bytes:
 
 
 def _unreadable(path: Path, setting: str, error: OSError) -> str:
-    readable = f"`namei -l {path}` shows whose it is; the user of the appliance, number {os.geteuid()}, has to read it"
+    readable = f"`namei -l {path}` shows whose it is; the user {user_name(os.geteuid())}, as which the appliance runs, has to read it"
     return f"{setting}: cannot read {path}: {error.strerror}: {readable}"
 
 

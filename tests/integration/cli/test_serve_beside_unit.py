@@ -156,6 +156,15 @@ def test_what_systemd_gives_to_the_units_user_is_not_wrong(had: Configuration, w
     assert (looked.status, unreadable in looked.out) == (0, True), looked
 
 
+def test_authority_is_not_forgotten_by_a_member_of_the_group(had: Configuration) -> None:
+    give(had.data, UID)
+    had.data.chmod(0o711)
+    forgotten = on_host(had, "--data", str(had.data), "authority", "--forget", user="games")
+    assert forgotten.status == 1
+    assert f"{had.data} belongs to the user {USER}: only root and {USER} may do this" in forgotten.err
+    assert "chown" not in forgotten.err
+
+
 def test_a_folder_of_the_system_is_not_to_be_given_away_for_a_file_of_the_audit(had: Configuration) -> None:
     give(had.data, UID)
     had.path.write_text(had.path.read_text() + "audit: {file: /var/log/tinkbox-audit.jsonl}\n")

@@ -239,9 +239,9 @@ class Standing(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unguarded:
-    """That triggers of the audit are missing or not ours: their names, and when that was found."""
+    """That parts of the database are missing or not ours: what these are, with their names, and when that was found."""
 
-    triggers: Sequence[str]
+    parts: Sequence[str]
     since: datetime
 
 
@@ -332,9 +332,17 @@ def _second(at: datetime) -> str:
     return at.isoformat(timespec="seconds")
 
 
-def unguarded(triggers: Sequence[str]) -> str:
-    """What to say of triggers with these names."""
-    return f"triggers that keep its lines from being changed are missing or others ({', '.join(triggers)})"
+def unguarded(parts: Sequence[str]) -> str:
+    """What to say of parts with these names."""
+    return f"parts of the database are missing, or not as tinkbox made them ({', '.join(parts)})"
+
+
+def wrong_index(found: str) -> str:
+    """What to say of an index of the lines of which SQLite `found` this."""
+    return (
+        f"another program changed an index of the lines ({found}). Nothing is listed or deleted by an index alone. "
+        "`sqlite3 tinkbox.sqlite 'REINDEX audit'` in the data folder mends it, while tinkbox is stopped"
+    )
 
 
 def no_such_line(number: int, last: int) -> str:

@@ -288,7 +288,7 @@ class Vitals:
     `certificates` are sentences about those that the doors show, `refused_certificates` about those of them that every client refuses, and
     `refused_handshakes` hosts that do not take them.
     `audit_broken` is when lines of the audit were found to be missing or replaced last.
-    `audit_unguarded` is since when which of its triggers are missing or not ours, `audit_unwritten` which lines wait to be written.
+    `audit_unguarded` is since when which parts of the database are missing or not ours, `audit_unwritten` which lines wait to be written.
     `audit_unsent` are the places that do not take its lines.
     `secrets` is why secrets that are kept cannot be read, empty: they can.
     `unexamined` says what was not looked at, each with its reason.

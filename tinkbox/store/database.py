@@ -12,15 +12,12 @@ change in halves, and changes nothing; what follows in memory follows the commit
 """
 
 import asyncio
-import hashlib
-import re
 import sqlite3
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property, partial
-from importlib import resources
 from pathlib import Path
 from typing import NoReturn, Self, TypeVar
 
@@ -57,6 +54,7 @@ from tinkbox.store.queues import QueueTable
 from tinkbox.store.rewriting import rewrite
 from tinkbox.store.rollouts import RolloutTable
 from tinkbox.store.room import RoomTable
+from tinkbox.store.schema import add_functions, migrations, refuse_missing_tables
 from tinkbox.store.secrets import Sealed, SecretTable
 from tinkbox.store.services import ServiceTable
 from tinkbox.store.sessions import SessionTable
@@ -68,8 +66,10 @@ from tinkbox.store.sqlite_errors import (
     at_start,
     in_use,
     is_damage,
+    is_of_a_trigger,
     is_of_the_file,
     refuse_damaged,
+    refused_by_trigger,
     what_refused,
 )
 from tinkbox.store.syslog import SyslogTable
@@ -221,7 +221,11 @@ class _Reader(ConnectionThread):
             error = asked.error
             if not isinstance(error, sqlite3.Error):
                 continue
-            if is_of_the_file(error, doing=doing) or (doing == WRITTEN and isinstance(error, sqlite3.OperationalError)):
+            if is_of_a_trigger(error):
+                asked.error = refused_by_trigger(error)
+            elif is_of_the_file(error, doing=doing) or (
+                doing == WRITTEN and isinstance(error, sqlite3.OperationalError)
+            ):
                 asked.error = self.refusals.of(error, doing=doing)
 
     @cached_property
@@ -293,7 +297,7 @@ def _carry_out(connection: sqlite3.Connection, tables: Tables, asked: Asked) -> 
     # A full disk, or a trigger of another program, may have ended the whole transaction already, and the savepoint with it.
     error = asked.error
     if isinstance(error, sqlite3.OperationalError) or (
-        isinstance(error, Unavailable) and not connection.in_transaction
+        isinstance(error, (sqlite3.Error, Unavailable)) and not connection.in_transaction
     ):
         raise error
     if error is not None:
@@ -327,6 +331,7 @@ class Store:
         try:
             writer.refusals = refusals
             await writer.call(lambda: _migrate(writer.connection, path))
+            await writer.call(lambda: refuse_missing_tables(writer.connection))
             await rewrite(writer, path, say)
             reader = await _reading("store-reader", path, refusals)
             try:
@@ -448,6 +453,7 @@ def examine(path: Path) -> None:
         with closing(sqlite3.connect(f"{path.as_uri()}?mode={mode}", uri=True)) as connection:
             _refuse_newer(connection, path)
             refuse_damaged(connection, path)
+            refuse_missing_tables(connection)
     except sqlite3.Error as error:
         raise at_start(path, error) from None
 
@@ -482,22 +488,12 @@ def _in_file(path: Path, table: str, question: Callable[[sqlite3.Connection], T]
         raise at_start(path, error) from None
 
 
-def migrations() -> list[tuple[int, str]]:
-    """The numbered scripts, in order."""
-    scripts = []
-    for entry in resources.files("tinkbox.store").joinpath("migrations").iterdir():
-        match = re.fullmatch(r"(\d{4})_\w+\.sql", entry.name)
-        if match:
-            scripts.append((int(match[1]), entry.read_text()))
-    return sorted(scripts)
-
-
 def _migrate(connection: sqlite3.Connection, path: Path) -> None:
     scripts = migrations()
     version = _refuse_newer(connection, path)
     if version == scripts[-1][0]:
         return
-    connection.create_function("sha256", 1, _sha256, deterministic=True)
+    add_functions(connection)
     # A table that others refer to is made anew without them (the SQLite manual's "Making Other Kinds Of Table Schema
     # Changes").
     connection.execute("PRAGMA foreign_keys = OFF")
@@ -525,8 +521,3 @@ def _refuse_newer(connection: sqlite3.Connection, path: Path) -> int:
             "directory with --data"
         )
     return version
-
-
-def _sha256(text: str) -> str:
-    """In hex."""
-    return hashlib.sha256(text.encode()).hexdigest()

@@ -58,6 +58,19 @@ def is_damage(error: sqlite3.Error) -> bool:
     return _code(error) in _DAMAGED
 
 
+def is_of_a_trigger(error: sqlite3.Error) -> bool:
+    """Whether a trigger refused it: ours refuse nothing that tinkbox does."""
+    return isinstance(error, sqlite3.IntegrityError) and error.sqlite_errorcode == sqlite3.SQLITE_CONSTRAINT_TRIGGER
+
+
+def refused_by_trigger(error: sqlite3.Error) -> Unavailable:
+    """What to say then."""
+    return Unavailable(
+        f"a trigger in the database refuses it ({error}), and another program put that there: `tinkbox doctor` names it. The next start of "
+        "tinkbox takes it out, and records it"
+    )
+
+
 def in_use(path: Path, error: sqlite3.Error, *, doing: str) -> Unavailable:
     """What to say where a file cannot be read or written that was open already: `doing` is READ or WRITTEN."""
     code = _code(error)

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 
 from tinkbox.model.access import Means, Right
+from tinkbox.model.errors import Unavailable
 from tinkbox.model.labels import ALL, Selector, parse_selector
 from tinkbox.model.tokens import Token
 
@@ -40,17 +41,31 @@ class TokenTable:
         )
 
     def delete(self, ids: Iterable[str]) -> None:
-        self._sql.executemany("DELETE FROM token WHERE id = ?", [(each,) for each in ids])
+        """Raises Unavailable where another program keeps one: it would count again after the next start."""
+        for each in ids:
+            self._sql.execute("DELETE FROM token WHERE id = ?", (each,))
+            if self._sql.execute("SELECT 1 FROM token NOT INDEXED WHERE id = ?", (each,)).fetchone():
+                raise _kept()
 
     def end_at(self, token_id: str, until: datetime) -> None:
-        """Let one expire at another time."""
+        """Let one expire at another time; raises Unavailable as `delete` does."""
         self._sql.execute("UPDATE token SET until = ? WHERE id = ?", (until.isoformat(), token_id))
+        row = self._sql.execute("SELECT until FROM token NOT INDEXED WHERE id = ?", (token_id,)).fetchone()
+        if row is not None and row["until"] != until.isoformat():
+            raise _kept()
 
     def note_use(self, used: Mapping[str, datetime]) -> None:
         """When each of these was used last, by their ids."""
         self._sql.executemany(
             "UPDATE token SET used_at = ? WHERE id = ?", [(at.isoformat(), token_id) for token_id, at in used.items()]
         )
+
+
+def _kept() -> Unavailable:
+    return Unavailable(
+        "the store keeps a token as it was: another program put a trigger into the database. The next start of tinkbox takes that out, "
+        "and records it; then try again"
+    )
 
 
 def _token(row: sqlite3.Row) -> Token:

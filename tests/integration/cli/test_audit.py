@@ -5,10 +5,12 @@ import json
 import os
 import socket
 import sqlite3
+import ssl
 import subprocess
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime
+from http.client import HTTPSConnection
 from pathlib import Path
 from typing import Any
 
@@ -259,13 +261,16 @@ def test_lines_that_are_kept_out_are_told_meanwhile_and_written_once_the_trigger
         examined = tinkbox(configuration, "audit", "verify")
         assert examined.status == 1
         assert "1 line of what was done or refused since " in examined.err
-        assert "keeps lines out; triggers that keep its lines from being changed are missing or others (swallows)" in (
+        assert "keeps lines out; parts of the database are missing, or not as tinkbox made them (trigger swallows)" in (
             examined.err
         )
         told = " ".join(tinkbox(configuration, "doctor").out.split())
         assert "since then 1 line could not be written" in told
-        assert "missing, or not as tinkbox made them: 'swallows'" in told
-        assert "(swallows). Lines may be kept out" in (configuration.data.parent / "stderr").read_text()
+        assert "missing, or not as tinkbox made them: 'trigger swallows'" in told
+        assert (
+            "(trigger swallows). Changes, or lines of the audit, may be kept out"
+            in (configuration.data.parent / "stderr").read_text()
+        )
         with closing(sqlite3.connect(configuration.data / "tinkbox.sqlite")) as database:
             database.execute("DROP TRIGGER swallows")
         until(lambda: unwritten(configuration) == 0, "the line to be written")
@@ -343,6 +348,42 @@ async def test_trigger_that_refuses_lines_ends_nothing_and_has_them_wait(
         assert appliance.poll() is None
     with serving(configuration):
         assert lines(configuration)[-1]["what"] == "audit lost lines"
+
+
+@pytest.mark.parametrize("does", ["raise(IGNORE)", "raise(ABORT, 'no')"])
+def test_trigger_that_keeps_a_token_is_told_and_taken_out_by_the_next_start(
+    configuration: Configuration, does: str
+) -> None:
+    def status(token: str) -> int:
+        trusting = ssl.create_default_context()
+        trusting.check_hostname, trusting.verify_mode = False, ssl.CERT_NONE
+        with closing(HTTPSConnection("127.0.0.1", configuration.operator_port, context=trusting)) as http:
+            http.request("GET", "/v1/hardware", headers={"Authorization": f"Bearer {token}"})
+            return http.getresponse().status
+
+    with serving(configuration) as appliance:
+        token = json.loads(tinkbox(configuration, "token", "create", "tt", "--right", "look", "-o", "json").out)[
+            "token"
+        ]
+        trigger_put_in(configuration, f"BEFORE DELETE ON token BEGIN SELECT {does}; END")
+        revoked = tinkbox(configuration, "token", "revoke", "tt")
+        assert (revoked.status, "another program put" in revoked.err) == (1, True), revoked
+        assert status(token) == 200, "it is not revoked, and none says so"
+        until(lambda: "AuditUnguarded" in tinkbox(configuration, "doctor", "-o", "json").out, "the doctor to tell it")
+        examined = tinkbox(configuration, "audit", "verify")
+        assert (examined.status, "(trigger swallows)" in examined.err) == (1, True), examined
+        assert appliance.poll() is None
+    give_osie(configuration.data)
+    checked = run_here("serve", "--config", str(configuration.path), "--check")
+    assert (checked.status, "(trigger swallows); the next start mends that" in checked.out) == (1, True), checked.out
+    with serving(configuration):
+        assert "trigger swallows" in lines(configuration)[-1]["why"]
+        assert tinkbox(configuration, "token", "revoke", "tt").status == 0
+        assert status(token) == 401
+        assert tinkbox(configuration, "audit", "verify").status == 0
+    assert "not as tinkbox made them: trigger swallows" in (configuration.data.parent / "stderr").read_text()
+    with serving(configuration):
+        assert status(token) == 401
 
 
 def test_key_and_head_that_are_both_gone_are_told_by_the_check_and_the_start(configuration: Configuration) -> None:

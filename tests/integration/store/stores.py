@@ -8,7 +8,8 @@ from contextlib import asynccontextmanager, closing
 from pathlib import Path
 
 from tinkbox.refused_writes import RefusedWrites
-from tinkbox.store.database import Store, migrations
+from tinkbox.store.database import Store
+from tinkbox.store.schema import migrations
 
 ROOM = 16  # the migration that counts what is there
 MORE_ROOM = 28  # the one that counts rollouts, and what came with them

@@ -21,7 +21,8 @@ from tinkbox.model.errors import Conflict, Unavailable
 from tinkbox.model.write_fault import WriteFault
 from tinkbox.refused_writes import RefusedWrites
 from tinkbox.store import database, threads
-from tinkbox.store.database import Store, Tables, migrations
+from tinkbox.store.database import Store, Tables
+from tinkbox.store.schema import migrations
 from tinkbox.store.templates import Template
 
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
@@ -378,7 +379,7 @@ def test_to_examine_a_store_merges_nothing_that_a_killed_run_left(tmp_path: Path
     left.mkdir()
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute("CREATE TABLE one (id)")
+        connection.executescript(migrations()[0][1])
         connection.execute("PRAGMA user_version = 1")
         connection.commit()
         for each in tmp_path.glob("tinkbox.sqlite*"):
@@ -398,3 +399,31 @@ def test_a_start_on_a_full_disk_says_how_much_is_free(tmp_path: Path) -> None:
             asyncio.run(Store.open(tmp_path / "tinkbox.sqlite"))
     finally:
         subprocess.run(["umount", "--lazy", str(tmp_path)], check=True, timeout=30)
+
+
+@pytest.mark.parametrize("view", ["", "CREATE VIEW token AS SELECT * FROM others WHERE name <> 'anna'"])
+async def test_store_whose_table_another_program_renamed_is_not_used_also_with_a_view_in_its_place(
+    tmp_path: Path, view: str
+) -> None:
+    path = tmp_path / "tinkbox.sqlite"
+    await (await Store.open(path)).close()
+    with closing(sqlite3.connect(path)) as connection:
+        connection.executescript(f"ALTER TABLE token RENAME TO others; {view}")
+    wanted = re.escape(f"{path} has no table token: another program renamed or deleted it, and may have put a view")
+    with pytest.raises(Unavailable, match=wanted):
+        database.examine(path)
+    with pytest.raises(Unavailable, match=wanted):
+        await Store.open(path)
+
+
+@pytest.mark.parametrize("how", ["ABORT", "FAIL", "ROLLBACK"])
+async def test_trigger_of_another_program_that_refuses_a_change_is_told_as_such(tmp_path: Path, how: str) -> None:
+    path = tmp_path / "tinkbox.sqlite"
+    store = await Store.open(path)
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute(f"CREATE TRIGGER no BEFORE UPDATE ON room BEGIN SELECT raise({how}, 'nothing goes'); END")
+    with pytest.raises(
+        Unavailable, match=r"a trigger in the database refuses it \(nothing goes\), and another program"
+    ):
+        await store.write(lambda tables: tables.room._sql.execute("UPDATE room SET number = 0"))
+    await store.close()

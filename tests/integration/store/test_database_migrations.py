@@ -20,8 +20,9 @@ from tinkbox.model.labels import MAX_LABELS, LabelKind, parse_labels
 from tinkbox.model.leases import LeaseState
 from tinkbox.model.rollout import Place
 from tinkbox.model.workflow import State
-from tinkbox.store.database import Store, migrations
+from tinkbox.store.database import Store
 from tinkbox.store.formats.actions import action_text
+from tinkbox.store.schema import migrations
 from tinkbox.store.templates import Template
 
 AT = NOW.isoformat()

@@ -20,7 +20,8 @@ from tinkbox.model.labels import LabelKind
 from tinkbox.model.rollout import Member, OnFailure, Place, Rollout
 from tinkbox.model.sightings import Line, Sighting
 from tinkbox.model.workflow import Outcome, State
-from tinkbox.store.database import Store, Tables, migrations
+from tinkbox.store.database import Store, Tables
+from tinkbox.store.schema import migrations
 
 MAC = MacAddress("08:00:27:00:00:01")
 ROLLOUT = Rollout(

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Final
 
 from tinkbox.engine.audit.head import ANOTHER_KEY, HEAD, KEY, HeadFile
-from tinkbox.model.audit import LOST, Chain, Head, Seals, lost_lines, unguarded, unwritten_lines
+from tinkbox.model.audit import LOST, Chain, Head, Seals, lost_lines, unguarded, unwritten_lines, wrong_index
 from tinkbox.store.audit import AuditTable
 
 # A second's work; `tinkbox audit verify` examines all.
@@ -54,6 +54,7 @@ def _unwritten(audit: AuditTable, head: Head | None, seals: Seals | None) -> str
 
 
 def _unguarded(audit: AuditTable) -> str:
-    """What is wrong with the triggers that keep lines from being changed; empty: nothing."""
-    wrong = audit.wrong_triggers()
-    return f"{unguarded(wrong)}; the next start makes them again" if wrong else ""
+    """What another program changed of the schema, or of an index of the lines; empty: nothing."""
+    if wrong := audit.wrong_parts():
+        return f"{unguarded(wrong)}; the next start mends that"
+    return wrong_index(found) if (found := audit.wrong_index()) else ""

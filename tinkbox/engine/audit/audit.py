@@ -42,6 +42,7 @@ from tinkbox.model.audit import (
     unguarded,
     unrecorded_lines,
     unwritten_lines,
+    wrong_index,
 )
 from tinkbox.model.errors import Unavailable
 from tinkbox.model.token_mask import TokenMask
@@ -114,7 +115,7 @@ class Audit:
 
     async def load(self) -> list[str]:
         """Examine the head against the lines; returns what is wrong, which is a line of its own from then on.  Raises Unavailable."""
-        mended = await self._store.write(lambda tables: tables.audit.mend_triggers())
+        mended = await self._store.write(lambda tables: tables.audit.mend_parts())
         await self._store.write(lambda tables: tables.audit.deliver_what_follows())
         told = list[str]()
         wrong, left = await self._wrong_head(self._head) if self._head is not None else ("", None)
@@ -126,18 +127,22 @@ class Audit:
                 assert self.broken is not None
                 told.append(_told(self.broken))
         if mended:
-            why = f"triggers that keep its lines from being changed were missing or others: {', '.join(mended)}"
+            why = f"parts of the database were missing, or not as tinkbox made them: {', '.join(mended)}"
             await self._write([Act(kind=Kind.OWN, who=APPLIANCE, what=PROTECTED, object="audit", why=why)])
-            _log.error("another program changed the audit: %s", why, extra={"action": "audit.damaged"})
+            _log.error("another program changed the database: %s", why, extra={"action": "audit.damaged"})
             told.append(
-                f"another program changed the audit: {why}. They are made again; `tinkbox audit verify` examines the lines"
+                f"another program changed the database: {why}. They are taken out, or made again; `tinkbox audit verify` examines the lines"
             )
         if left is not None:
             told += await self._tell_lost(left)
-        if self.broken is None:
-            self.broken = await self._store.read_long(lambda tables: tables.audit.found_broken())
         await self._keep_head()
         return told
+
+    async def remember(self) -> None:
+        """Look for the line that tells that lines were not as they should be, in all of them: no start waits for that, which takes as long as the disk.  Raises Unavailable."""
+        found = await self._store.read_long(lambda tables: tables.audit.found_broken())
+        if self.broken is None:  # what was found meanwhile is newer
+            self.broken = found
 
     async def _tell_broken(self, why: str, *, is_news: bool) -> bool:
         """Add a line that tells that lines are not as they should be; whether it is added.  Raises Unavailable.
@@ -272,6 +277,7 @@ class Audit:
     async def run(self) -> NoReturn:
         """Write what waits, keep the head, and delete what is too old, for ever."""
         async with asyncio.TaskGroup() as group:
+            group.create_task(self._remember())
             group.create_task(self._write_what_waits())
             group.create_task(self._delete_old())
             await self._keep_heads()
@@ -356,11 +362,14 @@ class Audit:
         return verdict if verdict.problem else replace(verdict, problem=await self._kept_out())
 
     async def _kept_out(self) -> str:
-        """Which lines are not written yet, and what may keep lines out; empty: nothing."""
-        triggers = await self._store.read(lambda tables: tables.audit.wrong_triggers())
+        """Which lines are not written yet, what may keep lines out, and whether an index has other rows than there are; empty: nothing."""
+        parts, index = await self._store.read_long(
+            lambda tables: (tables.audit.wrong_parts(), tables.audit.wrong_index())
+        )
         waiting = unwritten_lines(self.unwritten) if self.unwritten is not None else ""
-        found = "; ".join(filter(None, [waiting, unguarded(triggers) if triggers else ""]))
-        return f"{found}. `tinkbox doctor` says what to do" if found else ""
+        if found := "; ".join(filter(None, [waiting, unguarded(parts) if parts else ""])):
+            return f"{found}. `tinkbox doctor` says what to do"
+        return wrong_index(index) if index else ""
 
     async def _examined(self, after: int) -> tuple[Verdict, str]:
         """What was found, and of that what is wrong with lines and told by none of them, empty: nothing."""
@@ -396,7 +405,7 @@ class Audit:
         except KeptOut:
             if self.unwritten is not None:
                 self.unwritten = replace(self.unwritten, hindrance=Hindrance.TRIGGER)
-            # The triggers are looked at with the head.
+            # The schema is looked at with the head.
             self._wakeups.wake(AUDIT)
             raise
         self._learn(head)
@@ -453,6 +462,14 @@ class Audit:
                 _log.warning("the audit is not written: %s", error, extra={"action": "audit.refused"})
                 await asyncio.sleep(1)
 
+    async def _remember(self) -> None:
+        try:
+            await self.remember()
+        except Unavailable as error:
+            _log.warning(
+                "what was found in the audit earlier is not known: %s", error, extra={"action": "audit.refused"}
+            )
+
     async def _keep_heads(self) -> NoReturn:
         try:
             while True:
@@ -467,14 +484,14 @@ class Audit:
             return
         try:
             known = self._known
-            head, missing, triggers = await self._store.look(
+            head, missing, parts = await self._store.look(
                 lambda tables: (
                     head := tables.audit.head(),
                     tables.audit.missing(head, known),
-                    tables.audit.wrong_triggers(),
+                    tables.audit.wrong_parts(),
                 )
             )
-            self._note_triggers(triggers)
+            self._note_parts(parts)
             if missing:
                 head = await self._told_missing()
             self._learn(head)
@@ -493,14 +510,14 @@ class Audit:
         self._wakeups.wake(AUDIT)
         return head
 
-    def _note_triggers(self, found: Sequence[str]) -> None:
+    def _note_parts(self, found: Sequence[str]) -> None:
         before = self.unguarded
         if not found:
             self.unguarded = None
-        elif before is None or before.triggers != found:
-            self.unguarded = Unguarded(triggers=found, since=self._clock() if before is None else before.since)
+        elif before is None or before.parts != found:
+            self.unguarded = Unguarded(parts=found, since=self._clock() if before is None else before.since)
             _log.error(
-                "another program changed the audit: %s. Lines may be kept out; `tinkbox doctor` says what to do",
+                "another program changed the database: %s. Changes, or lines of the audit, may be kept out; `tinkbox doctor` says what to do",
                 unguarded(found),
                 extra={"action": "audit.damaged"},
             )

@@ -209,7 +209,11 @@ RULES: Sequence[Rule] = (
     Rule("DiskNearlyFull", "a disk without room for what is kept", disk_nearly_full),
     Rule("DeletedEarly", "history that was deleted for lack of room", deleted_early),
     Rule("AuditBroken", "an audit of which another program changed lines, or whose key is lost", audit_broken),
-    Rule("AuditUnguarded", "an audit whose triggers are missing or another program's", audit_unguarded),
+    Rule(
+        "AuditUnguarded",
+        "a database with triggers of another program, or an audit whose parts are changed",
+        audit_unguarded,
+    ),
     Rule("AuditUnsent", "a place that does not take the lines of the audit", audit_unsent),
     Rule("SecretsUnreadable", "secrets whose key is missing or another one", secrets_unreadable),
     Rule("OperatorSocketGone", "a data folder whose operator.sock is gone and stays so", operator_socket_gone),

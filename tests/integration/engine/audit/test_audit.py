@@ -146,6 +146,7 @@ async def test_lines_that_are_deleted_at_the_end_meanwhile_are_told_by_the_next_
         )
     later = audit_in(box, tmp_path)
     assert "audit_is_not_deleted" in (await later.load())[0]
+    await later.remember()
     assert later.broken == audit.broken, "a restart does not forget it"
 
 
@@ -324,6 +325,7 @@ async def test_what_an_examination_finds_is_told_once_and_by_the_doctor_from_the
     assert (audit.broken.number, audit.broken.why) == (4, "line 2 is not as it was written")
     later = audit_in(box, tmp_path)
     await later.load()
+    await later.remember()
     assert later.broken == audit.broken
     assert (await later.verify(after=2)).wrong == 4, "the line that tells it"
     assert (await later.verify(after=4)).problem == ""
@@ -341,7 +343,7 @@ async def test_triggers_that_are_missing_or_foreign_are_made_again_at_the_start(
         )
         connection.commit()
     (told,) = await audit_in(box, tmp_path).load()
-    assert "were missing or others: a_hole, audit_is_not_changed" in told
+    assert "not as tinkbox made them: trigger a_hole, trigger audit_is_not_changed" in told
     assert (await lines(audit))[-1]["what"] == "audit protected again"
     with (
         closing(sqlite3.connect(tmp_path / "tinkbox.sqlite")) as connection,

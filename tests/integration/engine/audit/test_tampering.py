@@ -28,6 +28,7 @@ from tinkbox.model.audit import (
     Head,
     Kind,
     Line,
+    Listing,
     Seals,
     Unguarded,
     line_of,
@@ -146,7 +147,7 @@ def tamper(folder: Path, tampering: Callable[[Forger], object]) -> None:
     with closing(sqlite3.connect(folder / "tinkbox.sqlite")) as database:
         tampering(Forger(database))
         database.row_factory = sqlite3.Row
-        AuditTable(database).mend_triggers()
+        AuditTable(database).mend_parts()
         database.commit()
 
 
@@ -176,6 +177,7 @@ async def test_verify_notices_what_somebody_did_who_has_the_database_alone(
     assert verdict.problem
     later = audit_in(box, tmp_path)
     await later.load()
+    await later.remember()
     assert (await later.verify()).problem, "also after another start"
     assert later.broken is not None
 
@@ -201,7 +203,7 @@ async def test_trigger_that_swallows_lines_lets_nothing_be_changed_and_is_told(
     for frees_room in (False, True):
         with pytest.raises(Unavailable, match="the audit takes no line, so nothing is changed: another program put a"):
             await audit.begin(ACT, frees_room=frees_room)
-    assert re.search(r"are missing or others \(.*swallows\)", damage(tmp_path))
+    assert re.search(r"not as tinkbox made them \(.*trigger swallows\)", damage(tmp_path))
     later = audit_in(box, tmp_path)
     assert ["swallows" in each for each in await later.load()] == [True]
     await later.begin(ACT)
@@ -299,7 +301,7 @@ async def test_lines_that_are_gone_while_others_are_kept_out_are_told_by_the_nex
     told = await audit_in(box, tmp_path).load()
     assert [each.partition(":")[0] for each in told] == [
         "the audit is not as it was",
-        "another program changed the audit",
+        "another program changed the database",
         "lines of the audit are lost",
     ]
     assert "lines 7 to 9 are missing" in told[0]
@@ -328,13 +330,164 @@ async def test_foreign_trigger_that_keeps_nothing_out_yet_is_told_while_tinkbox_
     assert audit.unguarded is None
     with closing(sqlite3.connect(tmp_path / "tinkbox.sqlite")) as database:
         database.execute("CREATE TRIGGER idle AFTER INSERT ON audit BEGIN SELECT 1; END")
-    assert "are missing or others (idle)" in (await audit.verify()).problem
+    assert "not as tinkbox made them (trigger idle)" in (await audit.verify()).problem
     await audit.save()
-    assert audit.unguarded == Unguarded(triggers=["idle"], since=box.clock())
+    assert audit.unguarded == Unguarded(parts=["trigger idle"], since=box.clock())
     with closing(sqlite3.connect(tmp_path / "tinkbox.sqlite")) as database:
         database.execute("DROP TRIGGER idle")
     await audit.save()
     assert (audit.unguarded, (await audit.verify()).problem) == (None, "")
+
+
+def with_column(folder: Path, column: str, says: str) -> str:
+    """A column beside the text of the lines says something else, without an index that follows it; returns the text of the table as it was."""
+    with closing(sqlite3.connect(folder / "tinkbox.sqlite")) as database:
+        (made,) = database.execute("SELECT sql FROM sqlite_master WHERE type = 'table' AND name = 'audit'").fetchone()
+        put_schema(database, made.replace(f"json_extract(line, '$.{column}')", says))
+    return str(made)
+
+
+def put_schema(database: sqlite3.Connection, made: str) -> None:
+    database.execute("PRAGMA writable_schema = ON")
+    database.execute("UPDATE sqlite_master SET sql = ? WHERE type = 'table' AND name = 'audit'", (made,))
+    database.commit()
+    # So that those who have the file open learn of it.
+    (version,) = database.execute("PRAGMA schema_version").fetchone()
+    database.execute(f"PRAGMA schema_version = {version + 1}")
+    database.execute("PRAGMA writable_schema = RESET")
+
+
+def with_index(folder: Path, index: str, column: str, says: str) -> None:
+    """An index of the lines says something else; the schema is as it was."""
+    made = with_column(folder, column, says)
+    with closing(sqlite3.connect(folder / "tinkbox.sqlite")) as database:
+        database.execute(f"REINDEX {index}")
+        put_schema(database, made)
+
+
+async def annas(audit: Audit) -> tuple[int, int, int]:
+    """How many lines are hers, from the last hour, and without those of which another one tells what became."""
+    listings = (
+        Listing(who="anna", every=True),
+        Listing(since=audit.now() - timedelta(hours=1), every=True),
+        Listing(),
+    )
+    one, two, three = [(await audit.listed(each))[1] for each in listings]
+    return one, two, three
+
+
+@pytest.mark.parametrize("runs", [True, False], ids=["while it runs", "while it is stopped"])
+@pytest.mark.parametrize(
+    ("index", "column", "says"),
+    [
+        ("audit_who", "who", "'tinkbox'"),
+        ("audit_outcome", "asked", "CASE number WHEN 8 THEN 6 END"),
+        ("audit_cut", "through", "number - 1"),
+    ],
+)
+async def test_index_that_says_something_else_hides_no_line_and_is_told(
+    box: Appliance, tmp_path: Path, index: str, column: str, says: str, runs: bool
+) -> None:
+    audit = await written(box, tmp_path, LINES)
+    assert await annas(audit) == (LINES, LINES, LINES)
+    with_index(tmp_path, index, column, says)
+    if not runs:
+        assert "another program changed an index of the lines (" in damage(tmp_path)
+        audit = audit_in(box, tmp_path, timedelta(days=365))
+        assert await audit.load() == []
+    assert await annas(audit) == (LINES, LINES, LINES)
+    assert await audit.delete_old() == 0
+    problem = (await audit.verify()).problem
+    assert f"index {index}" in problem
+    assert "'REINDEX audit'` in the data folder mends it" in problem
+    with closing(sqlite3.connect(tmp_path / "tinkbox.sqlite")) as database:
+        database.execute("REINDEX audit")
+    assert ((await audit.verify()).problem, damage(tmp_path)) == ("", "")
+
+
+async def test_line_that_tells_of_broken_ones_is_found_whatever_an_index_says(box: Appliance, tmp_path: Path) -> None:
+    await written(box, tmp_path, LINES)
+    tamper(tmp_path, _with_text)
+    audit = audit_in(box, tmp_path)
+    await audit.load()
+    assert (await audit.verify()).problem
+    with_index(tmp_path, "audit_who", "who", "'bert'")
+    later = audit_in(box, tmp_path)
+    await later.load()
+    await later.remember()
+    assert later.broken == audit.broken is not None
+
+
+@pytest.mark.parametrize("runs", [True, False], ids=["while it runs", "while it is stopped"])
+@pytest.mark.parametrize(
+    ("column", "says"),
+    [("who", "'tinkbox'"), ("at", "'2000-01-01T00:00:00+00:00'"), ("asked", "number + 1"), ("through", "number - 1")],
+)
+async def test_column_that_says_something_else_hides_and_deletes_no_line_and_is_mended_by_the_start(
+    box: Appliance, tmp_path: Path, column: str, says: str, runs: bool
+) -> None:
+    await written(box, tmp_path, LINES)
+    audit = audit_in(box, tmp_path, timedelta(days=365))
+    await audit.load()
+    made = with_column(tmp_path, column, says)
+    if runs:
+        assert await annas(audit) == (LINES, LINES, LINES)
+        assert await audit.delete_old() == 0
+        assert "not as tinkbox made them (table audit)" in (await audit.verify()).problem
+        await audit.save()
+        assert audit.unguarded == Unguarded(parts=["table audit"], since=box.clock())
+    assert "not as tinkbox made them (table audit); the next start mends that" in damage(tmp_path)
+    later = audit_in(box, tmp_path, timedelta(days=365))
+    (told,) = await later.load()
+    assert "not as tinkbox made them: table audit. " in told
+    assert ((await later.verify()).problem, damage(tmp_path)) == ("", "")
+    assert (await annas(later))[0] == LINES
+    with closing(sqlite3.connect(tmp_path / "tinkbox.sqlite")) as database:
+        assert database.execute("SELECT sql FROM sqlite_master WHERE name = 'audit'").fetchall() == [(made,)]
+        assert database.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+    await later.begin(ACT)
+    assert await audit_in(box, tmp_path).load() == []
+
+
+@pytest.mark.parametrize(
+    ("part", "sql"),
+    [
+        ("index audit_who", "DROP INDEX audit_who; CREATE INDEX audit_who ON audit (who) WHERE who <> 'anna'"),
+        ("index audit_who", "DROP INDEX audit_who; CREATE INDEX audit_who ON audit (who COLLATE NOCASE)"),
+        ("index audit_cut", "DROP INDEX audit_cut"),
+        ("index all_of_it", "CREATE INDEX all_of_it ON AUDIT (number, who, line, digest)"),
+        ("index lower_who", "CREATE INDEX lower_who ON audit (lower(who))"),
+        ("trigger on_tokens", "CREATE TRIGGER on_tokens BEFORE DELETE ON token BEGIN SELECT raise(IGNORE); END"),
+        ("trigger \"a'b", 'CREATE TRIGGER """a\'b" AFTER UPDATE ON token BEGIN SELECT 1; END'),
+        ("trigger workflow_takes_room", "DROP TRIGGER workflow_takes_room"),
+    ],
+)
+async def test_index_of_the_lines_and_trigger_of_any_table_is_told_and_is_ours_again_after_the_next_start(
+    box: Appliance, tmp_path: Path, part: str, sql: str
+) -> None:
+    audit = await written(box, tmp_path, 1)
+    with closing(sqlite3.connect(tmp_path / "tinkbox.sqlite")) as database:
+        before = database.execute("SELECT type, name, sql FROM sqlite_master ORDER BY type, name").fetchall()
+        database.executescript(sql)
+    assert f"not as tinkbox made them ({part})" in (await audit.verify()).problem
+    assert part in damage(tmp_path)
+    later = audit_in(box, tmp_path)
+    (told,) = await later.load()
+    assert f"not as tinkbox made them: {part}. " in told
+    assert ((await later.verify()).problem, damage(tmp_path)) == ("", "")
+    with closing(sqlite3.connect(tmp_path / "tinkbox.sqlite")) as database:
+        assert database.execute("SELECT type, name, sql FROM sqlite_master ORDER BY type, name").fetchall() == before
+
+
+async def test_index_that_refuses_lines_lets_nothing_be_changed(box: Appliance, tmp_path: Path) -> None:
+    audit = await written(box, tmp_path, 1)
+    with closing(sqlite3.connect(tmp_path / "tinkbox.sqlite")) as database:
+        database.execute("CREATE UNIQUE INDEX once ON audit (who)")
+    with pytest.raises(Unavailable, match="the audit takes no line, so nothing is changed: another program put a"):
+        await audit.begin(ACT)
+    later = audit_in(box, tmp_path)
+    assert ["index once" in each for each in await later.load()] == [True]
+    await later.begin(ACT)
 
 
 async def test_head_that_is_missing_beside_its_key_is_told_before_a_start(box: Appliance, tmp_path: Path) -> None:
@@ -451,6 +604,7 @@ async def test_lines_of_another_key_count_once_it_is_told_that_the_key_is_anothe
     assert (await later.verify(after=2)).problem == ""
     again = audit_in(box, tmp_path)
     assert await again.load() == [], "it is told once"
+    await again.remember()
     assert again.broken == later.broken
     tamper(tmp_path, lambda forger: forger.put(4))
     assert (await later.verify(after=2)).problem == f"line 4 {FOREIGN}"

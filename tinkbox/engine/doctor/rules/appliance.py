@@ -475,7 +475,7 @@ def audit_broken(case: Case) -> Iterator[Finding]:
 
 
 def audit_unguarded(case: Case) -> Iterator[Finding]:
-    """Triggers of the audit that are missing or not ours, and lines that these keep out."""
+    """Parts of the database that are missing or not ours, and lines of the audit that these keep out."""
     vitals = case.vitals
     found = vitals.audit_unguarded if vitals else None
     waiting = vitals.audit_unwritten if vitals else None
@@ -483,18 +483,18 @@ def audit_unguarded(case: Case) -> Iterator[Finding]:
         waiting = None  # what is wrong with the disk is told of the disk
     evidence = list[str]()
     if found is not None:
-        names = ", ".join(quoted(each) for each in found.triggers[:_MOST])
+        names = ", ".join(quoted(each) for each in found.parts[:_MOST])
         evidence.append(f"{moment(found.since)} missing, or not as tinkbox made them: {names}")
     if waiting is not None:
         evidence.append(f"{moment(waiting.since)} since then {counted(waiting.number, 'line')} could not be written")
     if evidence:
         yield Finding(
             gravity=Gravity.FAULT,
-            cause="Triggers that keep lines of the audit from being changed are missing, or another program put one there: it may keep lines out.",
+            cause="Another program put triggers into the database, or changed what keeps the audit: changes, and lines of the audit, may be kept out.",
             evidence=tuple(evidence),
-            remedy="`sqlite3 tinkbox.sqlite '.schema audit'` in the data folder shows them. Take out one that is not tinkbox's with `DROP TRIGGER`: lines that wait are "
-            "written a few seconds later. `systemctl restart tinkbox` takes it out as well, and makes those again that are missing, but lines that wait are lost: a line "
-            "says how many. Find out who can write to the data folder.",
+            remedy="`sqlite3 tinkbox.sqlite .schema` in the data folder shows them. Take out a trigger that is not tinkbox's with `DROP TRIGGER`: lines that wait are "
+            "written a few seconds later. `systemctl restart tinkbox` takes it out as well, and mends the rest, but lines that wait are lost: a line "
+            "says how many. What was revoked, deleted or changed meanwhile may not be so after that: look at it again. Find out who can write to the data folder.",
         )
 
 

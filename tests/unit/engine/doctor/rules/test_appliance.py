@@ -294,11 +294,11 @@ def test_broken_audit_is_told_for_a_week() -> None:
 
 def test_audit_that_another_program_keeps_lines_out_of_is_told_with_how_many_wait() -> None:
     since = appliance().now - timedelta(minutes=3)
-    told = replace(SOUND, audit_unguarded=Unguarded(triggers=["swallows"], since=since))
+    told = replace(SOUND, audit_unguarded=Unguarded(parts=["trigger swallows"], since=since))
     diagnosis = found(told)
     assert (diagnosis.rule, diagnosis.gravity) == ("AuditUnguarded", Gravity.FAULT)
-    assert diagnosis.evidence[0].endswith("missing, or not as tinkbox made them: 'swallows'")
-    assert "`sqlite3 tinkbox.sqlite '.schema audit'`" in diagnosis.remedy
+    assert diagnosis.evidence[0].endswith("missing, or not as tinkbox made them: 'trigger swallows'")
+    assert "`sqlite3 tinkbox.sqlite .schema`" in diagnosis.remedy
     waiting = WaitingLines(number=2, since=since, hindrance=Hindrance.TRIGGER)
     (_, evidence) = found(replace(told, audit_unwritten=waiting)).evidence
     assert evidence.endswith("since then 2 lines could not be written")

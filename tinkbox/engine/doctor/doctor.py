@@ -211,7 +211,7 @@ RULES: Sequence[Rule] = (
     Rule("AuditBroken", "an audit of which another program changed lines, or whose key is lost", audit_broken),
     Rule(
         "AuditUnguarded",
-        "a database with triggers of another program, or an audit whose parts are changed",
+        "a database with triggers of another program, or an audit whose table, indexes or triggers are changed",
         audit_unguarded,
     ),
     Rule("AuditUnsent", "a place that does not take the lines of the audit", audit_unsent),

@@ -334,7 +334,7 @@ async def test_a_log_in_that_only_looks_at_the_certificate_is_no_refusal(
 
     def look(url: str) -> None:
         with pytest.raises(Invalid):  # nobody can be asked here
-            trusted_authority(url, "", None)
+            trusted_authority(url, None, None)
         shown = shown_authority(url, 10)
         assert is_surely_unknown(shown)
         verify(url, shown, 10)

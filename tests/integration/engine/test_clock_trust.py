@@ -99,7 +99,7 @@ async def test_lines_workflows_and_recordings_outlive_a_start_in_another_year(bo
     audit = Audit(box.store, box.wakeups, box.clock, box.clock.steady, None, timedelta(days=730), trusted)
     shells = Shells(
         box.store, box.wakeups, box.clock, str, str, tmp_path / "recordings", box.breakpoints.touch, box.masks,
-        kept=timedelta(days=30), clock_trust=trusted,
+        box.shell_drivers, kept=timedelta(days=30), clock_trust=trusted,
     )  # fmt: skip
     retainer = Retainer(
         box.store, box.wakeups, box.machines, box.clock, Retention(newest=0), shells.forget_recordings, lambda: 2**40,

@@ -408,7 +408,7 @@ async def test_recordings_of_an_age_of_their_own_outlive_their_workflow_and_go_t
     hub = Hub(box, tmp_path)
     made = Shells(
         box.store, box.wakeups, box.clock, hub.shells._new_id, hub.shells._tickets._new_token, tmp_path / "recordings",
-        box.breakpoints.touch, box.masks, kept=timedelta(days=365), audit=box.audit,
+        box.breakpoints.touch, box.masks, box.shell_drivers, kept=timedelta(days=365), audit=box.audit,
     )  # fmt: skip
     hub.shells = made
     opened = await made.open(offer.workflow_id, COMMAND, "anna")
@@ -447,7 +447,7 @@ async def test_recording_goes_with_the_workflow_that_a_person_deletes(box: Appli
     hub = Hub(box, tmp_path)
     made = Shells(
         box.store, box.wakeups, box.clock, hub.shells._new_id, hub.shells._tickets._new_token, tmp_path / "recordings",
-        box.breakpoints.touch, box.masks,
+        box.breakpoints.touch, box.masks, box.shell_drivers,
     )  # fmt: skip
     hub.shells = made
     opened = await made.open(offer.workflow_id, COMMAND, "anna")

@@ -24,7 +24,7 @@ PACKAGES_LAB   := qemu-system-x86 qemu-utils ovmf seabios ipxe-qemu iproute2 bus
 PACKAGES_SYSTEMS := mmdebstrap debian-archive-keyring openssh-client
 PACKAGES_TEST  := iptables docker.io skopeo curl tcpdump tftp-hpa atftp udhcpc busybox-static dnsmasq-base procps nginx-light \
                   isc-dhcp-client dhcpcd-base kea-admin qemu-system-arm qemu-efi-aarch64 systemd libseccomp2 \
-                  tpm2-tools libtss2-tcti-swtpm0 mmdebstrap zsh fish groff-base nftables
+                  tpm2-tools libtss2-tcti-swtpm0 mmdebstrap zsh fish groff-base nftables jq
 # Clients of registries that the campaign tries; others are built of their Go modules, where there is a Go that can.
 PACKAGES_CLIENTS := podman buildah
 # What the campaign compares templates and YAML with; a Go that is there already does as well (tests/online/real_go.py).

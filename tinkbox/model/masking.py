@@ -47,14 +47,13 @@ def spellings(value: bytes) -> set[bytes]:
 
 def _forms(value: bytes) -> Iterator[bytes]:
     trimmed = value.strip()
-    for each in {value, trimmed}:
+    for each in {value, trimmed, _latin(value), _latin(trimmed)}:
         yield each
         yield each.hex().encode()
         yield each.hex().upper().encode()
         yield from _base64(each)
         yield each.replace(b" ", b"+")  # in a query
         text = each.decode(errors="surrogateescape")
-        yield b"".join(_latin(letter) for letter in text)
         yield _encoded(json.dumps(text)[1:-1])
         yield urllib.parse.quote_from_bytes(each, safe="").encode()
         if len(without_filling(each)) < _LEAST:
@@ -62,9 +61,10 @@ def _forms(value: bytes) -> Iterator[bytes]:
             yield _encoded(text.replace("'", "'\\''"))
 
 
-def _latin(letter: str) -> bytes:
-    r"""Its code point where that is one byte, as `\xe9` is meant by Python and YAML."""
-    return bytes([ord(letter)]) if 0x80 <= ord(letter) <= 0xFF else _encoded(letter)
+def _latin(value: bytes) -> bytes:
+    r"""In Latin-1 as far as that goes: Python and YAML mean it by `\xe9`, and programs log in so (RFC 7617, section 2.1)."""
+    letters = value.decode(errors="surrogateescape")
+    return b"".join(bytes([ord(each)]) if 0x80 <= ord(each) <= 0xFF else _encoded(each) for each in letters)
 
 
 def _encoded(text: str) -> bytes:

@@ -27,11 +27,11 @@ _NAMED: Final = {
     b"v": b"\v",
 }
 _ENTITIES: Final = {b"amp": b"&", b"lt": b"<", b"gt": b">", b"quot": b'"', b"apos": b"'"}
-# A line of `xxd`, and one of `hexdump -C` or `od -t x1`: an offset and the digits, with a column of letters behind them or none.
+# A line of `xxd`, and one of `hexdump -C` or `od -t x1`, also behind what a log puts before it: an offset and the digits, with a column
+# of letters behind them or none.
 _DUMPED: Final = re.compile(
-    rb"^ {0,4}[0-9a-fA-F]{6,16}(?::((?: (?:[0-9a-fA-F]{2}){1,16}(?![0-9a-fA-F]))+)|"
-    rb" ((?: {1,2}[0-9a-fA-F]{2}(?![0-9a-fA-F]))+)|((?: [0-9a-fA-F]{2}(?![0-9a-fA-F]))+))[^\n]*",
-    re.MULTILINE,
+    rb"(?<!\S)[0-9a-fA-F]{6,16}(?::((?: (?:[0-9a-fA-F]{2}){1,16}(?![0-9a-fA-F]))+)|"
+    rb" ((?: {1,2}[0-9a-fA-F]{2}(?![0-9a-fA-F]))+)|((?: [0-9a-fA-F]{2}(?![0-9a-fA-F]))+))[^\n]*"
 )
 
 # Bytes in hex, each with something before it (`%53`, `0x53, `) or behind it (`53:`, `53-`); at the end of a piece the last may be cut.

@@ -175,7 +175,9 @@ def test_what_common_programs_print_of_a_secret_is_masked(command: str, value: s
         pytest.skip(f"this host lacks bash or {needed}")
     ran = subprocess.run(
         ["bash", "-c", command],
-        env={"S": value, "PATH": os.environ["PATH"]},
+        # What is printed beside it has none of its letters.
+        env={"S": value, "PATH": "/usr/bin:/bin"},
+        cwd="/",
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
     )
@@ -195,6 +197,17 @@ def test_letters_in_latin_1_are_masked() -> None:
     masks = Masks.of(["Größe-1é".encode()])
     assert masks.piece(b"", "x=Größe-1é.".encode("latin-1"), known=True) == b"x=********."
     assert masks.piece(b"", rb"x=Gr\xf6\xdfe-1\xE9.", known=True) == b"x=" + b"*" * 17 + b"."
+
+
+@pytest.mark.parametrize(
+    "spelled",
+    [lambda latin: latin.hex().encode(), lambda latin: base64.b64encode(b"anna:" + latin), binascii.hexlify],
+    ids=["hex", "Basic", "binascii"],
+)
+def test_letters_in_latin_1_are_masked_in_base64_and_hex(spelled: Callable[[bytes], bytes]) -> None:
+    printed = spelled("Größe-1é".encode("latin-1"))
+    masked = Masks.of(["Größe-1é".encode()]).piece(b"", b"it is " + printed, known=True)
+    assert masked.count(b"*") >= 10, masked
 
 
 def test_value_of_few_letters_is_masked_as_it_is_and_as_shells_and_json_quote_it() -> None:
@@ -322,6 +335,23 @@ def dumped(content: bytes, line: str, group: int, letters: str = "") -> bytes:
         shown = "".join(chr(each) if 32 <= each < 127 else "." for each in part)
         told.append(line.format(place, part.hex(" ", -group)) + letters.format(shown))
     return "\n".join(told).encode()
+
+
+@pytest.mark.parametrize("before", [b"#x: ", b"     7\t", b"[app] ", b"2026-11-30T22:00:00Z host app[12]: "])
+@pytest.mark.parametrize("first_only", [False, True])
+@pytest.mark.parametrize(
+    ("line", "group"), [("{:08x}: {}  ", 2), ("{:08x}  {}  ", 1), ("{:07o} {}", 1)], ids=["xxd", "hexdump", "od"]
+)
+def test_dumps_behind_what_a_log_puts_before_them_are_masked(
+    line: str, group: int, before: bytes, *, first_only: bool
+) -> None:
+    value = b"correct horse battery staple 1234"
+    lines = dumped(b"a key: " + value, line, group).splitlines()
+    printed = b"\n".join((b"" if first_only and at else before) + each for at, each in enumerate(lines))
+    masked = Masks.of([value]).piece(b"", printed, known=True)
+    assert masked.startswith(before)
+    assert masked.count(b"*") > len(value) * 2, masked
+    assert value[-4:].hex(" ", group).encode() not in masked
 
 
 LONG = bytes(range(33, 127)) * 3 + b"'quoted' and <b>&amp;</b> \xc3\xa4\xf0\x9f\x94\x91 end"

@@ -110,7 +110,7 @@ async def answer(request: web.Request, source: Source, changed: Changed, followe
 
 async def _answered(request: web.Request, source: Source, changed: Changed, *, follow: bool) -> web.StreamResponse:
     if EVENT_STREAM not in request.headers.get("Accept", ""):
-        return await streamed(request, stream_text(source, changed, follow=follow), "text/plain")
+        return await streamed(request, stream_text(source, changed, follow=follow), "text/plain; charset=utf-8")
     place = request.headers.get("Last-Event-ID", "")
     return await streamed(request, stream_output(source, changed, place, follow=follow), EVENT_STREAM)
 

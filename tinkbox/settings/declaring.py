@@ -171,9 +171,16 @@ class _Mapping:
             if name in gone:
                 self.refuse(str(name), gone[name])
             elif name not in self._known:
-                near = difflib.get_close_matches(str(name), self._known, n=1)
-                hint = f"did you mean {near[0]}?" if near else f"known here: {', '.join(self._known)}"
-                self.refuse(str(name), f"unknown key; {hint}")
+                self.refuse(str(name), f"unknown key; {self._meant(str(name))}")
+
+    def _meant(self, name: str) -> str:
+        """What to write in the place of a key that is not known."""
+        first, _, rest = name.partition(".")
+        if rest and first in self._known:  # as the docs call a setting
+            begin = "".join(f"{each}: {{" for each in name.split(".")[:-1])
+            return f"write `{begin}{name.split('.')[-1]}: …{'}' * name.count('.')}`"
+        near = difflib.get_close_matches(name, self._known, n=1)
+        return f"did you mean {near[0]}?" if near else f"known here: {', '.join(self._known)}"
 
 
 class _Declared(Protocol[T_co]):

@@ -360,4 +360,4 @@ async def test_who_follows_what_is_not_printed_yet_gets_the_headers_at_once(door
     workflow_id = await door.box.workflow()
     path = f"http://tinkbox/v1/workflows/{workflow_id}/logs?follow=1"
     async with asyncio.timeout(SOON), door.local.get(path) as response:
-        assert (response.status, response.content_type) == (200, "text/plain")
+        assert (response.status, response.headers["Content-Type"]) == (200, "text/plain; charset=utf-8")

@@ -85,6 +85,15 @@ def test_a_name_of_the_appliance_is_one_word(tmp_path: Path, name: str) -> None:
     assert "name: a name is up to 63 letters" in problems_of(tmp_path, f"name: {name}")[0]
 
 
+def test_a_setting_that_is_written_as_the_docs_call_it_is_told_how_yaml_has_it(tmp_path: Path) -> None:
+    text = "operator.listen: 192.0.2.1:7080\nnode.tls.names: [a]\nx.y: 1"
+    assert problems_of(tmp_path, text)[:2] == [
+        "operator.listen: unknown key; write `operator: {listen: …}`",
+        "node.tls.names: unknown key; write `node: {tls: {names: …}}`",
+    ]
+    assert "unknown key; known here: " in problems_of(tmp_path, text)[2]
+
+
 def test_an_unknown_key_names_the_nearest_known_one(tmp_path: Path) -> None:
     assert problems_of(tmp_path, "interfase: eth1") == ["interfase: unknown key; did you mean interface?"]
     for section, key, near in (

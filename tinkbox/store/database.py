@@ -65,11 +65,11 @@ from tinkbox.store.sqlite_errors import (
     WRITTEN,
     at_start,
     in_use,
+    is_by_another_program,
     is_damage,
-    is_of_a_trigger,
     is_of_the_file,
     refuse_damaged,
-    refused_by_trigger,
+    refused_by_another_program,
     what_refused,
 )
 from tinkbox.store.syslog import SyslogTable
@@ -221,8 +221,8 @@ class _Reader(ConnectionThread):
             error = asked.error
             if not isinstance(error, sqlite3.Error):
                 continue
-            if is_of_a_trigger(error):
-                asked.error = refused_by_trigger(error)
+            if is_by_another_program(error):
+                asked.error = refused_by_another_program(error)
             elif is_of_the_file(error, doing=doing) or (
                 doing == WRITTEN and isinstance(error, sqlite3.OperationalError)
             ):

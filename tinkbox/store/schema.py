@@ -1,7 +1,7 @@
 """The schema: the migrations that make it, and what of it another program changed since.
 
-Looked at are the triggers of every table, for each may undo what a use-case does; that the tables are tables; and the table
-of the audit with its indexes, for by these its lines are read.
+Looked at are the triggers and unique indexes of every table, and tables of others that refer to ours, for each may undo or refuse
+what a use-case does; that the tables are tables; and the table of the audit with its indexes, for by these its lines are read.
 """
 
 import hashlib
@@ -47,8 +47,9 @@ def mend_parts(connection: sqlite3.Connection) -> list[str]:
     if not wrong:
         return []
     refuse_missing_tables(connection)
+    ours = _made_tables(_version(connection))
     for kind, name in wrong:
-        if kind != "table":
+        if kind != "table" or name not in ours:
             connection.execute(f"DROP {kind} IF EXISTS {_quoted(name)}")
     if ("table", _AUDIT) in wrong:
         _make_audit_anew(connection)
@@ -88,16 +89,23 @@ def _make_audit_anew(connection: sqlite3.Connection) -> None:
 def _wrong(connection: sqlite3.Connection) -> list[Part]:
     version = _version(connection)
     wanted, there = _made(version), _parts(connection)
-    missing = {("table", each) for each in _made_tables(version) - _tables(connection)}
+    ours, tables = _made_tables(version), _tables(connection)
+    missing = {("table", each) for each in ours - tables}
+    referring = {("table", each) for each in tables - ours if _refers(connection, each)}
     differing = {each for each in wanted.keys() | there.keys() if wanted.get(each) != there.get(each)}
-    return sorted(missing | differing)
+    return sorted(missing | referring | differing)
+
+
+def _refers(connection: sqlite3.Connection, table: str) -> bool:
+    """Whether a row of it can keep a row of another table from being deleted."""
+    return connection.execute(f"PRAGMA foreign_key_list({_quoted(table)})").fetchone() is not None
 
 
 def _parts(connection: sqlite3.Connection) -> dict[Part, str]:
     """What is looked at, and the text by which each was made; SQLite keeps the name of a table as it was typed there."""
     rows = connection.execute(
         "SELECT type, name, sql FROM sqlite_master WHERE type = 'trigger' "
-        "OR (type IN ('table', 'index') AND sql IS NOT NULL AND tbl_name = ? COLLATE NOCASE)",
+        "OR (type = 'index' AND sql LIKE 'create unique %') OR (type IN ('table', 'index') AND sql IS NOT NULL AND tbl_name = ? COLLATE NOCASE)",
         (_AUDIT,),
     )
     return {(str(kind), str(name)): str(sql) for kind, name, sql in rows}

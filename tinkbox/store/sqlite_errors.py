@@ -41,6 +41,7 @@ _OF_THE_DISK: Final = frozenset(
         sqlite3.SQLITE_PERM,
     }
 )
+_OF_ANOTHER_PROGRAM: Final = frozenset({sqlite3.SQLITE_CONSTRAINT_TRIGGER, sqlite3.SQLITE_CONSTRAINT_FOREIGNKEY})
 _BESIDE: Final = ("-wal", "-shm", "-journal")
 # For so long a file is looked through at most, between two looks at the clock so many steps of SQLite.
 SECONDS: Final = 30.0
@@ -58,15 +59,15 @@ def is_damage(error: sqlite3.Error) -> bool:
     return _code(error) in _DAMAGED
 
 
-def is_of_a_trigger(error: sqlite3.Error) -> bool:
-    """Whether a trigger refused it: ours refuse nothing that tinkbox does."""
-    return isinstance(error, sqlite3.IntegrityError) and error.sqlite_errorcode == sqlite3.SQLITE_CONSTRAINT_TRIGGER
+def is_by_another_program(error: sqlite3.Error) -> bool:
+    """Whether a trigger refused it, or a row that refers to one that is deleted: ours refuse nothing that tinkbox does."""
+    return isinstance(error, sqlite3.IntegrityError) and error.sqlite_errorcode in _OF_ANOTHER_PROGRAM
 
 
-def refused_by_trigger(error: sqlite3.Error) -> Unavailable:
+def refused_by_another_program(error: sqlite3.Error) -> Unavailable:
     """What to say then."""
     return Unavailable(
-        f"a trigger in the database refuses it ({error}), and another program put that there: `tinkbox doctor` names it. The next start of "
+        f"the database refuses it ({error}), for another program put a trigger or a table there: `tinkbox doctor` names it. The next start of "
         "tinkbox takes it out, and records it"
     )
 

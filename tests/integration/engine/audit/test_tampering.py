@@ -459,10 +459,12 @@ async def test_column_that_says_something_else_hides_and_deletes_no_line_and_is_
         ("index lower_who", "CREATE INDEX lower_who ON audit (lower(who))"),
         ("trigger on_tokens", "CREATE TRIGGER on_tokens BEFORE DELETE ON token BEGIN SELECT raise(IGNORE); END"),
         ("trigger \"a'b", 'CREATE TRIGGER """a\'b" AFTER UPDATE ON token BEGIN SELECT 1; END'),
+        ("table evil", "CREATE TABLE evil (of REFERENCES token (id))"),
+        ("index once", "CREATE UNIQUE INDEX once ON token (name)"),
         ("trigger workflow_takes_room", "DROP TRIGGER workflow_takes_room"),
     ],
 )
-async def test_index_of_the_lines_and_trigger_of_any_table_is_told_and_is_ours_again_after_the_next_start(
+async def test_index_of_the_lines_and_what_refuses_changes_of_any_table_is_told_and_is_ours_again_after_the_next_start(
     box: Appliance, tmp_path: Path, part: str, sql: str
 ) -> None:
     audit = await written(box, tmp_path, 1)
@@ -477,6 +479,29 @@ async def test_index_of_the_lines_and_trigger_of_any_table_is_told_and_is_ours_a
     assert ((await later.verify()).problem, damage(tmp_path)) == ("", "")
     with closing(sqlite3.connect(tmp_path / "tinkbox.sqlite")) as database:
         assert database.execute("SELECT type, name, sql FROM sqlite_master ORDER BY type, name").fetchall() == before
+
+
+async def test_table_that_refers_to_a_token_keeps_it_until_the_next_start_and_says_so(
+    box: Appliance, tmp_path: Path
+) -> None:
+    tokens = Tokens(box.store, box.clock, lambda: "an-id", lambda: "0" * 48, "the-operators-token")
+    await tokens.issue("anna", frozenset({Right.LOOK}), until=None, by=operator())
+    with closing(sqlite3.connect(tmp_path / "tinkbox.sqlite")) as database:
+        database.executescript("CREATE TABLE evil (of REFERENCES token (id)); INSERT INTO evil SELECT id FROM token;")
+    with pytest.raises(Unavailable, match=r"the database refuses it \(FOREIGN KEY constraint failed\), for another"):
+        await tokens.revoke("anna")
+    await audit_in(box, tmp_path).load()
+    await tokens.revoke("anna")
+
+
+async def test_table_of_another_program_that_refers_to_none_of_ours_is_left_alone(
+    box: Appliance, tmp_path: Path
+) -> None:
+    audit = await written(box, tmp_path, 1)
+    with closing(sqlite3.connect(tmp_path / "tinkbox.sqlite")) as database:
+        database.executescript("CREATE TABLE rack_plan (text); INSERT INTO rack_plan VALUES ('mine');")
+    assert (await audit.verify()).problem == ""
+    assert await audit_in(box, tmp_path).load() == []
 
 
 async def test_index_that_refuses_lines_lets_nothing_be_changed(box: Appliance, tmp_path: Path) -> None:

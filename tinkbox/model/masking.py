@@ -53,6 +53,7 @@ def _forms(value: bytes) -> Iterator[bytes]:
         yield each.hex().upper().encode()
         yield from _base64(each)
         yield each.replace(b" ", b"+")  # in a query
+        yield each.decode(errors="replace").encode()  # as engines keep what is not UTF-8
         text = each.decode(errors="surrogateescape")
         yield _encoded(json.dumps(text)[1:-1])
         yield urllib.parse.quote_from_bytes(each, safe="").encode()

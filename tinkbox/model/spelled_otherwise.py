@@ -35,7 +35,7 @@ _DUMPED: Final = re.compile(
 )
 
 # Bytes in hex, each with something before it (`%53`, `0x53, `) or behind it (`53:`, `53-`); at the end of a piece the last may be cut.
-_MARKED: Final = rb"(?:(?:0[xX]|%)[0-9a-fA-F]{2}[:,\s-]*|[0-9a-fA-F]{2}[:-]\s*)"
+_MARKED: Final = rb"(?:(?:0[xX]|%)[0-9a-fA-F]{2}[:,\s'\"-]*|[0-9a-fA-F]{2}[:-]\s*)"
 _LAST: Final = rb"(?:[0-9a-fA-F]{2}|(?:0[xX]?|%|[0-9a-fA-F]|(?:0[xX]|%)[0-9a-fA-F])\Z)?"
 _LEAST_SEPARATED: Final = 6  # bytes, unless more may come
 _SEPARATED: Final = re.compile(rb"(?=%%|0[xX]|[0-9a-fA-F]{2}[:-])%b{%d,}%b" % (_MARKED, _LEAST_SEPARATED - 1, _LAST))
@@ -48,9 +48,9 @@ _LIKELY: Final = tuple(
     for each in (
         rb":\s*[0-9a-fA-F]{2}:\s*[0-9a-fA-F]{2}:\s*[0-9a-fA-F]{2}:",
         rb"-\s*[0-9a-fA-F]{2}-\s*[0-9a-fA-F]{2}-\s*[0-9a-fA-F]{2}-",
-        rb"%[0-9a-fA-F]{2}[:,\s-]*%[0-9a-fA-F]{2}[:,\s-]*%",
-        rb"0x[0-9a-fA-F]{2}[:,\s-]*0x[0-9a-fA-F]{2}[:,\s-]*0x",
-        rb"0X[0-9a-fA-F]{2}[:,\s-]*0X[0-9a-fA-F]{2}[:,\s-]*0X",
+        rb"%[0-9a-fA-F]{2}[:,\s'\"-]*%[0-9a-fA-F]{2}[:,\s'\"-]*%",
+        rb"0x[0-9a-fA-F]{2}[:,\s'\"-]*0x[0-9a-fA-F]{2}[:,\s'\"-]*0x",
+        rb"0X[0-9a-fA-F]{2}[:,\s'\"-]*0X[0-9a-fA-F]{2}[:,\s'\"-]*0X",
     )
 )
 _AT_END: Final = 48  # bytes at the end of a piece in which that may begin

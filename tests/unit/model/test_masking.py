@@ -199,6 +199,14 @@ def test_letters_in_latin_1_are_masked() -> None:
     assert masks.piece(b"", rb"x=Gr\xf6\xdfe-1\xE9.", known=True) == b"x=" + b"*" * 17 + b"."
 
 
+@pytest.mark.parametrize("value", ["Größe-1é", "é12345", "Ünï-Cödé", "Ã¤-Ãü9Zw~"])
+def test_letters_in_latin_1_that_an_engine_kept_as_replacement_characters_are_masked(value: str) -> None:
+    kept = f"x={value}.".encode("latin-1").decode(errors="replace")
+    masks = Masks.of([value.encode()])
+    assert set(masks.text(kept)) == set("x=*.")
+    assert set(masks.piece(b"", kept.encode(), known=True)) == set(b"x=*.")
+
+
 @pytest.mark.parametrize(
     "spelled",
     [lambda latin: latin.hex().encode(), lambda latin: base64.b64encode(b"anna:" + latin), binascii.hexlify],
@@ -377,6 +385,7 @@ def wrapped(text: bytes, columns: int, end: str = "\n") -> bytes:
         b"".join(b"%%%02X" % each for each in b"in front " + LONG + b" behind"),
         wrapped(b", ".join(b"0x%02x" % each for each in LONG), 72, "\n  "),
         b" ".join(b"0x%02X" % each for each in LONG),
+        repr([hex(each) for each in LONG]).encode(),
         b",".join(b"0X%02X" % each for each in LONG),
         dumped(LONG, "{:07o} {}", 1),
         dumped(LONG, "{:08x}: {}  ", 2, "{}"),
@@ -387,7 +396,7 @@ def wrapped(text: bytes, columns: int, end: str = "\n") -> bytes:
         LONG.decode().encode("utf-16-be").hex("\\", 2).replace("\\", "\\u").join(["\\u", ""]).encode(),
         repr(LONG).encode(),
     ],
-    ids=range(22),
+    ids=range(23),
 )
 @pytest.mark.parametrize("size", [61, 1_000, 100_000])
 def test_wrapped_spaced_and_escaped_spellings_are_masked_over_pieces_too(printed: bytes, size: int) -> None:

@@ -1,12 +1,13 @@
 """The schema: the migrations that make it, and what of it another program changed since.
 
-Looked at are the triggers and unique indexes of every table, and tables of others that refer to ours, for each may undo or refuse
-what a use-case does; that the tables are tables; and the table of the audit with its indexes, for by these its lines are read.
+Looked at are the triggers of every table, and indexes and tables of others, for each may undo or refuse what a use-case does; that
+the tables are tables; and the table of the audit with its indexes, for by these its lines are read.
 """
 
 import hashlib
 import re
 import sqlite3
+from collections.abc import Collection
 from contextlib import closing
 from functools import cache
 from importlib import resources
@@ -91,9 +92,10 @@ def _wrong(connection: sqlite3.Connection) -> list[Part]:
     wanted, there = _made(version), _parts(connection)
     ours, tables = _made_tables(version), _tables(connection)
     missing = {("table", each) for each in ours - tables}
-    referring = {("table", each) for each in tables - ours if _refers(connection, each)}
+    foreign = {("table", each) for each in tables - ours if _refers(connection, each)}
+    foreign |= {("index", name) for name in _indexes(connection, ours) - _made_indexes(version)}
     differing = {each for each in wanted.keys() | there.keys() if wanted.get(each) != there.get(each)}
-    return sorted(missing | referring | differing)
+    return sorted(missing | foreign | differing)
 
 
 def _refers(connection: sqlite3.Connection, table: str) -> bool:
@@ -105,7 +107,7 @@ def _parts(connection: sqlite3.Connection) -> dict[Part, str]:
     """What is looked at, and the text by which each was made; SQLite keeps the name of a table as it was typed there."""
     rows = connection.execute(
         "SELECT type, name, sql FROM sqlite_master WHERE type = 'trigger' "
-        "OR (type = 'index' AND sql LIKE 'create unique %') OR (type IN ('table', 'index') AND sql IS NOT NULL AND tbl_name = ? COLLATE NOCASE)",
+        "OR (type IN ('table', 'index') AND sql IS NOT NULL AND tbl_name = ? COLLATE NOCASE)",
         (_AUDIT,),
     )
     return {(str(kind), str(name)): str(sql) for kind, name, sql in rows}
@@ -114,6 +116,14 @@ def _parts(connection: sqlite3.Connection) -> dict[Part, str]:
 def _tables(connection: sqlite3.Connection) -> set[str]:
     rows = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")
     return {str(name) for (name,) in rows}
+
+
+def _indexes(connection: sqlite3.Connection, tables: Collection[str]) -> set[str]:
+    """The names of those that were made by a statement of their own, on one of these tables."""
+    rows = connection.execute(
+        "SELECT name, lower(tbl_name) FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL"
+    )
+    return {str(name) for name, table in rows if table in tables}
 
 
 def _version(connection: sqlite3.Connection) -> int:
@@ -131,6 +141,12 @@ def _made(version: int) -> dict[Part, str]:
 def _made_tables(version: int) -> frozenset[str]:
     with closing(_fresh(version)) as connection:
         return frozenset(_tables(connection))
+
+
+@cache
+def _made_indexes(version: int) -> frozenset[str]:
+    with closing(_fresh(version)) as connection:
+        return frozenset(_indexes(connection, _made_tables(version)))
 
 
 def _fresh(version: int) -> sqlite3.Connection:

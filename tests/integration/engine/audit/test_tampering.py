@@ -461,6 +461,7 @@ async def test_column_that_says_something_else_hides_and_deletes_no_line_and_is_
         ("trigger \"a'b", 'CREATE TRIGGER """a\'b" AFTER UPDATE ON token BEGIN SELECT 1; END'),
         ("table evil", "CREATE TABLE evil (of REFERENCES token (id))"),
         ("index once", "CREATE UNIQUE INDEX once ON token (name)"),
+        ("index rooms", "CREATE INDEX rooms ON ROOM (lower(kind))"),
         ("trigger workflow_takes_room", "DROP TRIGGER workflow_takes_room"),
     ],
 )
@@ -499,7 +500,9 @@ async def test_table_of_another_program_that_refers_to_none_of_ours_is_left_alon
 ) -> None:
     audit = await written(box, tmp_path, 1)
     with closing(sqlite3.connect(tmp_path / "tinkbox.sqlite")) as database:
-        database.executescript("CREATE TABLE rack_plan (text); INSERT INTO rack_plan VALUES ('mine');")
+        database.executescript(
+            "CREATE TABLE rack_plan (text); INSERT INTO rack_plan VALUES ('mine'); CREATE INDEX mine ON rack_plan (text);"
+        )
     assert (await audit.verify()).problem == ""
     assert await audit_in(box, tmp_path).load() == []
 

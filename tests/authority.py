@@ -66,15 +66,21 @@ class Authority:
 
 
 def as_authority(
-    builder: x509.CertificateBuilder, key: PrivateKey, *, basic: x509.BasicConstraints | None = None, signs: bool = True
+    builder: x509.CertificateBuilder,
+    key: PrivateKey,
+    *,
+    basic: x509.BasicConstraints | None = None,
+    has_basic: bool = True,
+    signs: bool = True,
 ) -> x509.CertificateBuilder:
     """With what RFC 5280 §4.2 wants of an authority: Python 3.13 looks by default (`VERIFY_X509_STRICT`).
 
-    `basic` are other basic constraints; one that `signs` no certificates may still sign lists of revoked ones.
+    `basic` are other basic constraints, not `has_basic`: none; one that `signs` no certificates may still sign lists of revoked ones.
     """
+    if has_basic:
+        builder = builder.add_extension(basic or x509.BasicConstraints(ca=True, path_length=None), critical=True)
     return (
-        builder.add_extension(basic or x509.BasicConstraints(ca=True, path_length=None), critical=True)
-        .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
+        builder.add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
         .add_extension(
             x509.KeyUsage(
                 key_cert_sign=signs, crl_sign=True, digital_signature=False, content_commitment=False, key_encipherment=False,

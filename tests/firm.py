@@ -66,6 +66,10 @@ class Firm:
         """The leaf once more, for these purposes alone."""
         return self._signed("box", self.leaf_key, "Firm R10", self.between_key, None, purposes)
 
+    def strange_leaf(self, *strange: x509.ExtensionType) -> x509.Certificate:
+        """The leaf once more, with these critical extensions."""
+        return self._signed("box", self.leaf_key, "Firm R10", self.between_key, strange=strange)
+
     def leaf_as_of(self, authority: x509.Certificate, host: str = "localhost") -> x509.Certificate:
         """The leaf, which says that this authority signed it, and is signed with another key of its kind."""
         key_id = authority.extensions.get_extension_for_class(x509.SubjectKeyIdentifier).value
@@ -85,21 +89,30 @@ class Firm:
         self,
         *,
         basic: x509.BasicConstraints | None = None,
+        has_basic: bool = True,
         signs: bool = True,
         constraints: x509.NameConstraints | None = None,
+        strange: Sequence[x509.ExtensionType] = (),
     ) -> x509.Certificate:
-        """The one in between once more, with other basic constraints, key usage or name constraints."""
+        """The one in between once more, with other basic constraints or none, key usage, name constraints or critical extensions."""
         return self._signed(
-            "Firm R10", self.between_key, "Firm Root", self.root_key, basic=basic, signs=signs, constraints=constraints
-        )
+            "Firm R10", self.between_key, "Firm Root", self.root_key,
+            basic=basic, has_basic=has_basic, signs=signs, constraints=constraints, strange=strange,
+        )  # fmt: skip
 
     def odd_root(
-        self, *, basic: x509.BasicConstraints | None = None, constraints: x509.NameConstraints | None = None
+        self,
+        *,
+        basic: x509.BasicConstraints | None = None,
+        has_basic: bool = True,
+        constraints: x509.NameConstraints | None = None,
+        strange: Sequence[x509.ExtensionType] = (),
     ) -> x509.Certificate:
         """The root once more, in the same way."""
         return self._signed(
-            "Firm Root", self.root_key, "Firm Root", self.root_key, basic=basic, constraints=constraints
-        )
+            "Firm Root", self.root_key, "Firm Root", self.root_key,
+            basic=basic, has_basic=has_basic, constraints=constraints, strange=strange,
+        )  # fmt: skip
 
     def above(self, path_length: int) -> x509.Certificate:
         """An authority above the one in between, which the root signed."""
@@ -125,8 +138,10 @@ class Firm:
         signer: x509.AuthorityKeyIdentifier | None = None,
         host: str = "localhost",
         basic: x509.BasicConstraints | None = None,
+        has_basic: bool = True,
         signs: bool = True,
         constraints: x509.NameConstraints | None = None,
+        strange: Sequence[x509.ExtensionType] = (),
     ) -> x509.Certificate:
         serial, (begins, ends) = x509.random_serial_number(), life or (timedelta(), self._lasts)
         made = x509.CertificateBuilder(
@@ -139,9 +154,11 @@ class Firm:
             if self._issuer_at:
                 made = made.add_extension(_issuer_at(self._issuer_at), critical=False)
         else:
-            made = as_authority(made, key, basic=basic, signs=signs)
+            made = as_authority(made, key, basic=basic, has_basic=has_basic, signs=signs)
         if constraints is not None:
             made = made.add_extension(constraints, critical=True)
+        for each in strange:
+            made = made.add_extension(each, critical=True)
         return made.sign(by, hashes.SHA256())
 
 

@@ -10,7 +10,7 @@ from typing import Final
 
 from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding
-from cryptography.x509.oid import AuthorityInformationAccessOID, ExtendedKeyUsageOID
+from cryptography.x509.oid import AuthorityInformationAccessOID, ExtendedKeyUsageOID, ExtensionOID
 
 from tinkbox.certificates.issuing import called, encoded_key, is_signed_by, shown_name
 from tinkbox.certificates.signing_rights import exceeded
@@ -27,6 +27,25 @@ _PURPOSES: Final = {
     ExtendedKeyUsageOID.EMAIL_PROTECTION: "emailProtection",
     ExtendedKeyUsageOID.ANY_EXTENDED_KEY_USAGE: "anyExtendedKeyUsage",
 }
+# What a client must not take without knowing it (RFC 5280 §4.2), and what OpenSSL knows of that.
+_KNOWN_CRITICAL: Final = frozenset(
+    {
+        ExtensionOID.BASIC_CONSTRAINTS,
+        ExtensionOID.CERTIFICATE_POLICIES,
+        ExtensionOID.CRL_DISTRIBUTION_POINTS,
+        ExtensionOID.EXTENDED_KEY_USAGE,
+        ExtensionOID.INHIBIT_ANY_POLICY,
+        ExtensionOID.KEY_USAGE,
+        ExtensionOID.NAME_CONSTRAINTS,
+        ExtensionOID.OCSP_NO_CHECK,
+        ExtensionOID.POLICY_CONSTRAINTS,
+        ExtensionOID.POLICY_MAPPINGS,
+        ExtensionOID.SUBJECT_ALTERNATIVE_NAME,
+        x509.ObjectIdentifier("1.3.6.1.5.5.7.1.7"),  # addresses and numbers of autonomous systems (RFC 3779)
+        x509.ObjectIdentifier("1.3.6.1.5.5.7.1.8"),
+        x509.ObjectIdentifier("2.16.840.1.113730.1.1"),  # the purposes that Netscape had
+    }
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,14 +71,21 @@ class Chain:
     def refusal(self, now: datetime) -> str:
         """Why every client refuses it, with the way out; empty: none is known to."""
         needed = self.followed(now)
-        return self._unfit(needed) or self._without_right(needed, roots=False) or self._outdated(needed, now)
+        return (
+            self._unfit(needed)
+            or self._not_understood(needed, roots=False)
+            or self._without_right(needed, roots=False)
+            or self._outdated(needed, now)
+        )
 
     def warnings(self, now: datetime) -> list[str]:
         """What some clients refuse, and what will be refused soon, each with the way out."""
         needed = self.followed(now)
         found = (
             self._repeated(now) or self._broken_link(),
-            self._root_outdated(needed, now) or self._without_right(needed, roots=True),
+            self._root_outdated(needed, now)
+            or self._not_understood(needed, roots=True)
+            or self._without_right(needed, roots=True),
             self._soon_outdated(needed, now),
         )
         return [each for each in found if each]
@@ -138,6 +164,16 @@ class Chain:
                 return f"tls.certificate: {self.path} begins with {called(each)}, which {lacks}. Have a certificate made for a server"
             signed = called(needed[at - 1])
             return f"tls.certificate: in {self.path} {self._called(each)}, which signed {signed}, {lacks}. Have one made by an authority for servers"
+        return ""
+
+    def _not_understood(self, needed: Sequence[x509.Certificate], *, roots: bool) -> str:
+        """What to say where a root, or one of the others, has a critical extension that clients do not know; empty: none has."""
+        for at, each in enumerate(needed):
+            if (at > 0 and is_signed_by(each, each)) == roots and (strange := _unknown_critical(each)):
+                return (
+                    f"tls.certificate: in {self.path} {self._called(each)}, has a critical extension that clients do not know, {strange}, so "
+                    f"clients refuse the box{_unless_newer(each) if roots else ''}: have one made without it, or with it not critical"
+                )
         return ""
 
     def _without_right(self, needed: Sequence[x509.Certificate], *, roots: bool) -> str:
@@ -233,6 +269,14 @@ class Chain:
 def ends_soon(begins: datetime, ends: datetime, now: datetime) -> bool:
     """Whether what renews a certificate is late with it."""
     return ends - now < min(_ENDS_SOON, (ends - begins) / _LATE)
+
+
+def _unknown_critical(certificate: x509.Certificate) -> str:
+    try:
+        found = [each.oid for each in certificate.extensions if each.critical]
+    except ValueError:  # nobody can read them
+        return ""
+    return ", ".join(each.dotted_string for each in found if each not in _KNOWN_CRITICAL)
 
 
 def _end(certificate: x509.Certificate) -> datetime:

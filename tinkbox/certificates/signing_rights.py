@@ -32,11 +32,12 @@ def exceeded(chain: Sequence[x509.Certificate]) -> str:
 def _no_authority(authority: x509.Certificate, basic: x509.BasicConstraints | None, usage: x509.KeyUsage | None) -> str:
     if basic is not None and not basic.ca:
         return "may sign no certificates, for its basic constraints are CA:FALSE"
+    # OpenSSL takes a root without basic constraints if its key usage has keyCertSign, or if it is of version 1.
+    is_root = authority.issuer == authority.subject
+    if basic is None and not (is_root and (usage is not None or authority.version is x509.Version.v1)):
+        return "may sign no certificates, for it has no basic constraints"
     if usage is not None and not usage.key_cert_sign:
         return "may sign no certificates, for its key usage lacks keyCertSign"
-    # OpenSSL takes one without basic constraints if its key usage has keyCertSign, and a root of version 1.
-    if basic is None and usage is None and authority.version is x509.Version.v3:
-        return "may sign no certificates, for it has no basic constraints"
     return ""
 
 

@@ -321,6 +321,8 @@ def is_taken(firm: Firm, *shown: x509.Certificate, root: x509.Certificate | None
     [
         (NOT_CA, "may sign no certificates, for its basic constraints are CA:FALSE"),
         ({"signs": False}, "may sign no certificates, for its key usage lacks keyCertSign"),
+        ({"has_basic": False}, "may sign no certificates, for it has no basic constraints"),
+        ({"has_basic": False, "signs": False}, "may sign no certificates, for it has no basic constraints"),
         (only("firm.example"), r"may not sign for localhost, which the certificate is for \(its name constraints\)"),
         (only("firm.example", "localhost"), ""),
         (only(""), ""),
@@ -373,6 +375,64 @@ def test_root_that_may_not_sign_is_a_warning_as_clients_may_have_a_newer_one(
     (told,) = own.warnings(NOW)
     assert "certificate 3, CN=Firm Root, which signed CN=Firm R10, may " in told
     assert "so clients refuse the box, unless they trust a newer certificate of this root: have" in told
+
+
+def test_root_without_basic_constraints_is_left_to_clients_as_openssl_takes_it(
+    firm: Firm, trusts: Callable[..., None]
+) -> None:
+    trusts()
+    root = firm.odd_root(has_basic=False)
+    own = read_own(*firm.files([firm.leaf, firm.between, root]))
+    assert is_taken(firm, firm.leaf, firm.between, root=root)
+    assert (own.problem(NOW), own.warnings(NOW)) == ("", [])
+
+
+STRANGE = x509.UnrecognizedExtension(x509.ObjectIdentifier("1.2.3.4.5"), b"\x05\x00")
+
+
+def test_critical_extension_that_clients_do_not_know_is_an_error(firm: Firm, trusts: Callable[..., None]) -> None:
+    trusts(firm.root)
+    for chain, which in (
+        ([firm.strange_leaf(STRANGE), firm.between], "1, CN=box,"),
+        ([firm.leaf, firm.odd_between(strange=[STRANGE])], "2, CN=Firm R10,"),
+    ):
+        assert not is_taken(firm, *chain)
+        found = read_own(*firm.files(chain)).problem(NOW)
+        assert found == (
+            f"tls.certificate: in {firm.folder / 'chain.pem'} certificate {which} has a critical extension that clients do not know, 1.2.3.4.5, so "
+            "clients refuse the box: have one made without it, or with it not critical"
+        )
+
+
+def test_critical_extension_of_a_root_that_clients_do_not_know_is_a_warning(
+    firm: Firm, trusts: Callable[..., None]
+) -> None:
+    trusts()
+    root = firm.odd_root(strange=[STRANGE])
+    own = read_own(*firm.files([firm.leaf, firm.between, root]))
+    assert not is_taken(firm, firm.leaf, firm.between, root=root)
+    assert own.problem(NOW) == ""
+    (told,) = own.warnings(NOW)
+    assert "1.2.3.4.5, so clients refuse the box, unless they trust a newer certificate of this root: have" in told
+
+
+@pytest.mark.parametrize(
+    "known",
+    [
+        x509.CertificatePolicies([x509.PolicyInformation(x509.ObjectIdentifier("1.2.3.4"), None)]),
+        x509.CRLDistributionPoints(
+            [x509.DistributionPoint([x509.UniformResourceIdentifier("http://firm.example/crl")], None, None, None)]
+        ),
+        x509.OCSPNoCheck(),
+    ],
+)
+def test_critical_extension_that_clients_know_is_none_to_tell(
+    firm: Firm, trusts: Callable[..., None], known: x509.ExtensionType
+) -> None:
+    trusts(firm.root)
+    leaf = firm.strange_leaf(known)
+    assert is_taken(firm, leaf, firm.between)
+    assert read_own(*firm.files([leaf, firm.between])).problem(NOW) == ""
 
 
 def test_of_two_certificates_of_one_authority_the_one_that_may_sign_counts(

@@ -479,10 +479,47 @@ def test_chain_that_is_refused_for_an_authority_that_may_not_sign_is_told_with_b
         assert (failed.status, box.heard) == (3, [])
     assert "so somebody may be between you and the box. Nothing was sent." in failed.err
     assert (
-        f"It has to lead to {fingerprint_of(firm.root)}, which it shows as well, but what is between is refused (invalid CA"
+        f"It has to lead to {fingerprint_of(firm.root)}, which it shows as well, but its chain is refused (invalid CA"
         in failed.err
     )
     assert f"Its own certificate is {fingerprint_of(firm.leaf)}. `tinkbox serve --check` on the box" in failed.err
+
+
+@pytest.mark.parametrize("odd", ["authority", "extension"])
+@pytest.mark.parametrize("logged_in", [False, True])
+def test_chain_to_a_trusted_authority_that_every_client_refuses_is_told_with_where_to_look(
+    firm: Firm, tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch, odd: str, logged_in: bool
+) -> None:
+    root = tmp_path / "root.pem"
+    root.write_bytes(pem(firm.root))
+    monkeypatch.setenv("SSL_CERT_FILE", str(root))
+    with tls_box(tmp_path / "box", own=firm.files([firm.leaf, firm.between])) as box:
+        url, port = box.url.replace("127.0.0.1", "localhost"), int(box.url.rpartition(":")[2])
+        if logged_in:
+            assert run_here("login", url, stdin=LINE).status == 0
+        else:
+            monkeypatch.setenv("TINKBOX_SERVER", url)
+            monkeypatch.setenv("TINKBOX_TOKEN", TOKEN)
+    strange = x509.UnrecognizedExtension(x509.ObjectIdentifier("1.2.3.4.5"), b"\x05\x00")
+    chain = {
+        "authority": [firm.leaf, firm.odd_between(has_basic=False), firm.root],
+        "extension": [firm.strange_leaf(strange), firm.between, firm.root],
+    }[odd]
+    why = {"authority": "invalid CA certificate", "extension": "unhandled critical extension"}[odd]
+    with tls_box(tmp_path / "box", port, own=firm.files(chain)) as box:
+        for command in (["osie", "list"], ["events", "watch"], ["login", url]):
+            failed = run_here(*command, stdin=LINE)
+            assert failed.status == 3
+            assert (
+                f"shows a certificate that is not valid ({why}), though it leads by name to an authority" in failed.err
+            )
+            assert "somebody may be between you and the box. Nothing was sent" in failed.err
+            assert "`tinkbox serve --check` there" in failed.err
+            assert ("tinkbox login" in failed.err, "--fingerprint" in failed.err) == (False, False)
+        failed = run_here("login", url, "--fingerprint", fingerprint_of(firm.root), stdin=LINE)
+        assert f"but its chain is refused ({why})" in failed.err
+        assert "`tinkbox serve --check` on the box tells" in failed.err
+        assert box.heard == []
 
 
 def test_name_that_an_authority_may_not_sign_is_told(firm: Firm, tmp_path: Path) -> None:

@@ -69,8 +69,8 @@ def trusted_authority(url: str, kept: str | None, expected: str | None) -> str:
         changed_authority,
         distrusted,
         fingerprint_of,
-        is_of_known,
         is_surely_unknown,
+        is_unknown,
         shown_authority,
         verify,
     )
@@ -87,7 +87,7 @@ def trusted_authority(url: str, kept: str | None, expected: str | None) -> str:
             except ssl.SSLCertVerificationError as error:
                 if kept and fingerprint_of(shown_authority(url, SECONDS, fingerprint_of(kept))) == fingerprint_of(kept):
                     raise Unreachable(distrusted(url, url, kept, error, SECONDS)) from None
-                if not kept and is_of_known(error):
+                if not kept and not is_unknown(error):
                     raise Unreachable(distrusted(url, url, kept, error, SECONDS)) from None
         shown = shown_authority(url, SECONDS, wanted)
         if wanted and fingerprint_of(shown) != wanted:

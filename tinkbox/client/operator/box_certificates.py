@@ -156,7 +156,12 @@ def fingerprint_of(authority: str) -> str:
     return fingerprint(ssl.PEM_cert_to_DER_cert(authority))
 
 
-def is_of_known(error: ssl.SSLCertVerificationError) -> bool:
+def is_unknown(error: ssl.SSLCertVerificationError) -> bool:
+    """Whether a certificate is not accepted for its authority, which is none that is trusted."""
+    return error.verify_code in _UNKNOWN
+
+
+def _is_of_known(error: ssl.SSLCertVerificationError) -> bool:
     """Whether a certificate is not accepted although an authority signed it that is trusted: for its names, its time or its purpose."""
     return error.verify_code in (*_OTHER_NAME, *_OUTDATED, *_NOT_PERMITTED, _OTHER_PURPOSE)
 
@@ -195,7 +200,13 @@ def distrusted(where: str, url: str, authority: str | None, error: ssl.SSLCertVe
             f"{what}: an authority behind the box's certificate may not sign for one of its names. Have who runs the box get a certificate without "
             "that name, or of another authority; `tinkbox serve --check` there says which name it is"
         )
-    if authority is not None and error.verify_code in _UNKNOWN and (shown := _shown_by(url, seconds)):
+    if not is_unknown(error):
+        return (
+            f"{what}, though it leads by name to an authority that this host trusts: the file of tls.certificate on the box is wrong, or somebody may "
+            "be between you and the box. Nothing was sent. Have who runs the box type `tinkbox serve --check` there: it says what is wrong with the "
+            "file. If it says nothing of it, another program may have answered you"
+        )
+    if authority is not None and (shown := _shown_by(url, seconds)):
         return changed_authority(where, url, authority, _end_of(shown, trusted_certificates()))
     return (
         f"{what}: `tinkbox login {url}` shows the fingerprint of its authority and keeps that. Or have this host trust the "
@@ -277,7 +288,7 @@ def _is_unproven(url: str, authority: str, error: ssl.SSLCertVerificationError, 
     """
     if error.verify_code in (*_OUTDATED, *_NOT_PERMITTED):
         return False
-    if not is_of_known(error):
+    if not _is_of_known(error):
         return True
     try:
         if error.verify_code in _OTHER_NAME:
@@ -285,7 +296,7 @@ def _is_unproven(url: str, authority: str, error: ssl.SSLCertVerificationError, 
         else:
             _shown_chain(url, seconds)
     except ssl.SSLCertVerificationError as nameless:
-        return not is_of_known(nameless)
+        return not _is_of_known(nameless)
     except (ssl.SSLError, ConnectionResetError):  # it has a certificate, and not the key of that
         return True
     except (OSError, ValueError):
@@ -306,7 +317,7 @@ def _other_or_forged(where: str, url: str, kept: str, error: ssl.SSLCertVerifica
         return f"{begin}, and no handshake comes to an end that would show where it leads: `tinkbox authority` on the box prints the right one"
     if error.verify_code not in (*_UNKNOWN, *_OTHER_NAME):
         return (
-            f"{begin}, which it shows as well, but what is between is refused ({error.verify_message}). Its own certificate is "
+            f"{begin}, which it shows as well, but its chain is refused ({error.verify_message}). Its own certificate is "
             f"{fingerprint_of(shown.path[0])}. `tinkbox serve --check` on the box tells whether the file of tls.certificate is the reason"
         )
     end = _end_of(shown, [ssl.PEM_cert_to_DER_cert(kept)])

@@ -79,6 +79,7 @@ class Parser(argparse.ArgumentParser):
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
+        self.of_worker: Collection[str] = ()
         for action in (None, "store"):
             self.register("action", action, Once)
 
@@ -199,6 +200,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     words = _help_last(_sorted_apart(_kubectls_words(own)))
     parser = command_line(words)
     _refuse_early_flags(parser, words)
+    _refuse_flags_of_worker(parser, words)
     chosen, unknown = parser.parse_known_args(words)
     named: Parser = getattr(chosen, "parser", parser)
     if unknown:
@@ -247,6 +249,29 @@ def _refuse_early_flags(parser: Parser, words: Sequence[str]) -> None:
             left = left[1:]
 
 
+def _refuse_flags_of_worker(parser: Parser, words: Sequence[str]) -> None:
+    """Refuse flags of --worker without it, and it beside a command: a --server that is left aside would have another box changed."""
+    left, values = list(words), dict[str, str]()
+    while left and left[0].startswith("-"):
+        name, equals, value = left.pop(0).partition("=")
+        takes_next = parser.has_value(name) and not equals and left
+        values[name] = left.pop(0) if takes_next else value
+    given = [each for each in values if each in parser.of_worker]
+    if not given or not values.keys().isdisjoint(("-h", "--help")) or ("--worker" in given and not left):
+        return
+    if "--worker" in given:
+        parser.error(f"--worker takes no command: leave out --worker, or {left[0]}")
+    way = "leave it out" if left else "name --worker as well"
+    if (url := values.get(worker.SERVER)) and left:
+        url = shlex.quote(url)
+        given = [worker.SERVER]
+        way = (
+            f"`TINKBOX_SERVER={url} tinkbox {left[0]} …` has one command ask another box, and `tinkbox login {url}` all that "
+            "follow"
+        )
+    parser.error(f"{given[0]} is a flag of --worker{f', and {left[0]} is a command' if left else ''}: {way}")
+
+
 def _help_last(words: Sequence[str]) -> Sequence[str]:
     """`help NOUN VERB` as `NOUN VERB --help`, also behind the program's own flags; so is `NOUN help VERB` where a noun has verbs."""
     if "help" not in words:
@@ -292,7 +317,7 @@ def command_line(words: Sequence[str]) -> Parser:
     )
     # What takes a disk image apart, apart from what was started by a person.
     parser.add_argument("--read-image", metavar="KIND", help=argparse.SUPPRESS)
-    worker.add_flags(parser)
+    parser.of_worker = worker.add_flags(parser)
     nouns = parser.add_subparsers(title="commands", metavar="COMMAND")
     for name, about in NOUNS.items():
         noun = nouns.add_parser(

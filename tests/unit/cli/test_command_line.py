@@ -98,6 +98,28 @@ COMMANDS = {
 }
 
 
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        (
+            "--server https://other:7080 hardware list",
+            "`TINKBOX_SERVER=https://other:7080 tinkbox hardware …` has one command ask another box, and `tinkbox login https://other:7080` all",
+        ),
+        ("--server=https://other:7080 hardware list", "--server is a flag of --worker, and hardware is a command"),
+        ("--credential w.json --no-debug status", "--credential is a flag of --worker, and status is a command"),
+        ("--worker hardware list", "--worker takes no command: leave out --worker, or hardware"),
+        ("--server http://a", "--server is a flag of --worker: name --worker as well"),
+    ],
+)
+def test_flags_of_the_worker_beside_a_command_are_refused(
+    line: str, told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        parse(line.split())
+    assert ended.value.code == 2
+    assert told in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("line", COMMANDS)
 def test_a_command_is_understood(line: str) -> None:
     run, values = COMMANDS[line]

@@ -23,6 +23,7 @@ from tinkbox.model.errors import Unavailable
 from tinkbox.trusted_authorities import trusted_certificates
 from tinkbox.wire.authority import fingerprint
 
+_PRIVATE: Final = b"PRIVATE KEY-----"  # how the first line of a key in PEM ends, of whatever kind (RFC 7468 §10)
 _DER: Final = b"\x30\x82"  # what a certificate in DER begins with (X.690): a sequence of 256 octets and more
 # So many names of a certificate are told.
 _TOLD: Final = 3
@@ -50,6 +51,7 @@ class OwnCertificate:
     key: Path
     change: Change
     chain: Chain
+    holds_key: bool  # the file of the certificate
 
     def is_for(self, host: str) -> bool:
         return covers(self.names, host)
@@ -70,13 +72,22 @@ class OwnCertificate:
         return self.chain.refusal(now)
 
     def warnings(self, now: datetime) -> list[str]:
-        """What will be wrong with it soon, what some clients refuse, and a key that others may read, each for a person, while it is valid."""
+        """What will be wrong with it soon, what some clients refuse, and keys that others may read, each for a person, while it is valid."""
         found = self.chain.warnings(now)
         if ends_soon(self.begins, self.ends, now):
             found.append(
                 f"tls.certificate: {self.path} expires on {self.ends:%Y-%m-%d %H:%M} UTC: renew it, and it is read again by itself"
             )
-        return [*found, *filter(None, [_open_to_others(self.key)])]
+        if close := _open_to_others(self.key):
+            found.append(
+                f"tls.key: every user of this host may read {self.key}, and who has it can pass for the box: close it with {close}"
+            )
+        if self.holds_key and self.path != self.key and (close := _open_to_others(self.path)):
+            found.append(
+                f"tls.certificate: every user of this host may read {self.path}, which holds a private key, and who has it can pass for the box: take "
+                f"the key out, or close the file with {close}"
+            )
+        return found
 
 
 def read_own(certificate: Path, key: Path) -> OwnCertificate:
@@ -85,7 +96,8 @@ def read_own(certificate: Path, key: Path) -> OwnCertificate:
     Raises Unavailable, with the remedy, for what cannot be shown to anybody.
     """
     change = change_of(certificate, key)
-    chain = _chain(certificate)
+    content = _read(certificate, "tls.certificate")
+    chain = _chain(certificate, content)
     public = _public_key_of(key)
     matching = [at for at, each in enumerate(chain) if _encoded_key_of(each, certificate) == public]
     if not matching:
@@ -107,12 +119,12 @@ def read_own(certificate: Path, key: Path) -> OwnCertificate:
     leaf = chain[0]
     return OwnCertificate(
         contexts, names, leaf.not_valid_before_utc, leaf.not_valid_after_utc, certificate, key, change,
-        Chain(certificate, chain, trusted_certificates()),
+        Chain(certificate, chain, trusted_certificates()), _PRIVATE in content,
     )  # fmt: skip
 
 
 def _open_to_others(key: Path) -> str:
-    """What to say of a key that every user of this host may read; empty: none may, or it is gone."""
+    """What closes a file with a key that every user of this host may read; empty: none may, or it is gone."""
     try:
         there = key.resolve(strict=True)
         found = there.stat()
@@ -124,10 +136,7 @@ def _open_to_others(key: Path) -> str:
     me, path = user_name(os.geteuid()), quote(str(key))
     by_group = found.st_mode & stat.S_IRGRP and found.st_gid in (os.getegid(), *os.getgroups())
     is_ours = found.st_uid == os.geteuid() or by_group or os.geteuid() == 0
-    close = f"chmod o= {path}" if is_ours else f"chown {me} {path} && chmod 600 {path}"
-    return (
-        f"tls.key: every user of this host may read {key}, and who has it can pass for the box: close it with `{close}`"
-    )
+    return f"`chmod o= {path}`" if is_ours else f"`chown {me} {path} && chmod 600 {path}`"
 
 
 def _misplaced(chain: Sequence[x509.Certificate], at: int, certificate: Path, key: Path) -> str:
@@ -207,8 +216,7 @@ def _unreadable(path: Path, setting: str, error: OSError) -> str:
     return f"{setting}: cannot read {path}: {error.strerror}: {readable}"
 
 
-def _chain(path: Path) -> list[x509.Certificate]:
-    content = _read(path, "tls.certificate")
+def _chain(path: Path, content: bytes) -> list[x509.Certificate]:
     try:
         return x509.load_pem_x509_certificates(content)
     except ValueError:

@@ -476,6 +476,27 @@ def test_key_that_others_may_read_is_a_warning_until_it_is_closed(passable: Path
     assert told.endswith(f"`chmod o= {key}`")
 
 
+def test_file_of_the_certificate_that_holds_a_key_is_a_warning_where_others_may_read_it(
+    passable: Path, trusts: Callable[..., None]
+) -> None:
+    trusts()
+    firm = Firm(passable, NOW)
+    chain, key = firm.files([firm.leaf, firm.between])
+    key.chmod(0o600)
+    chain.chmod(0o644)
+    assert read_own(chain, key).warnings(NOW) == []
+    chain.write_bytes(chain.read_bytes() + key.read_bytes())
+    (told,) = read_own(chain, key).warnings(NOW)
+    assert told == (
+        f"tls.certificate: every user of this host may read {chain}, which holds a private key, and who has it can pass for the box: take the key out, "
+        f"or close the file with `chmod o= {chain}`"
+    )
+    (told,) = read_own(chain, chain).warnings(NOW)
+    assert told.startswith("tls.key: every user"), "once, where both settings name it"
+    chain.chmod(0o640)
+    assert read_own(chain, key).warnings(NOW) == []
+
+
 def test_key_of_another_user_is_closed_so_that_the_appliance_still_reads_it(
     passable: Path, trusts: Callable[..., None], monkeypatch: pytest.MonkeyPatch
 ) -> None:

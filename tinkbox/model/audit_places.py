@@ -29,8 +29,8 @@ class AuditPlaces:
 class Delivery:
     """How far a place has the lines: so many it is not known to have taken, and why, empty: nothing is wrong.
 
-    `sent` is whether anything was sent there since the appliance started.  `missed` were deleted for their age before they could be sent.  `first` is the number of the first line that it was to have: those
-    before were written before the place was configured.  0: not known.  `since` is when it took nothing first, None while nothing is wrong.
+    `sent` is whether the place took any line since the appliance started, over UDP: whether any was sent.  `missed` were deleted for their age before they could be sent.  `first` is the number of the first line that it was to have: those
+    before were written before the place was configured.  0: not known.  `since` is when the first line that waits was to be sent, or nothing could be, None while nothing is wrong.
     """
 
     place: str

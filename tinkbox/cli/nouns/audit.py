@@ -270,7 +270,7 @@ def _sent(told: Document) -> str:
     place, waiting, problem = told["place"], counted(told["waiting"], "line"), told["problem"]
     missed = f"; {told['missed']} were deleted for their age before it took them" if told["missed"] else ""
     if not told.get("sent", True) and not problem:  # an appliance of before this release does not tell it
-        missed += "; nothing was sent there yet since tinkbox started"
+        missed += "; it took none yet since tinkbox started"
     if told["waiting"]:
         return f"{place} lacks {waiting}: {problem}{missed}" if problem else f"{place} lacks {waiting} so far{missed}"
     now = f"; now it takes none ({problem})" if problem else ""

@@ -22,6 +22,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from datetime import datetime
 from pathlib import Path
 from typing import Final, NoReturn, Protocol
 
@@ -102,6 +103,8 @@ class Carrier:
         self._taken: int | None = None
         self._settled = 0
         self._noted: int | None = None
+        # When the first of the lines that wait was to be sent, as far as the place takes none since; None: none waits.
+        self._waits: datetime | None = None
         self._told = Delivery(place=place.name)
 
     async def standing(self, newest: int) -> Delivery:
@@ -125,16 +128,25 @@ class Carrier:
                 while await self.carry():  # what was committed before we listened
                     pass
                 await self._note()
-        except (OSError, Unavailable) as error:
-            why = (error.strerror if isinstance(error, OSError) else "") or str(error) or type(error).__name__
-            self._complain(why)
+        except (OSError, Unavailable):
             await asyncio.sleep(RETRY)
 
     async def carry(self) -> bool:
-        """Send the next lines; whether there were any.  Raises OSError and Unavailable."""
+        """Send the next lines; whether there were any.  Raises OSError and Unavailable, which are told from then on."""
+        try:
+            return await self._carry()
+        except (OSError, Unavailable) as error:
+            why = (error.strerror if isinstance(error, OSError) else "") or str(error) or type(error).__name__
+            self._complain(why)
+            raise
+
+    async def _carry(self) -> bool:
         if self._reached is None:
             self._reached = self._settled = self._taken = await self._where_to_begin()
+        before = self._taken
         lines = await self._audit.after(self._reached, AT_ONCE)
+        if lines:
+            self._waits = self._waits or self._audit.now()
         try:
             taken = await asyncio.to_thread(self._sent, lines)
         except OSError:
@@ -143,13 +155,26 @@ class Carrier:
         if lines:
             missed = lines[0].number - self._reached - 1
             self._reached = lines[-1].number
-            self._told = replace(self._told, sent=True, missed=self._told.missed + missed)
+            self._told = replace(self._told, missed=self._told.missed + missed)
         self._settled = self._reached if taken is None else max(self._settled, taken.settled)
         self._taken = self._reached if taken is None else max(self._settled, taken.acknowledged)
+        self._note_taken(before)
+        return bool(lines)
+
+    def _note_taken(self, before: int | None) -> None:
+        """A place that is connected, and acknowledges nothing of what waits, still takes nothing."""
+        assert self._reached is not None
+        assert self._taken is not None
+        took = before is not None and self._taken > before
+        if self._taken >= self._reached:
+            self._waits = None
+        elif took:
+            self._waits = self._audit.now()
+        else:
+            return
         if self._told.problem:
             _log.info("the audit is sent to %s again", self._place.name, extra={"action": "audit.sent-again"})
-        self._told = replace(self._told, problem="", since=None)
-        return bool(lines)
+        self._told = replace(self._told, sent=self._told.sent or took, problem="", since=None)
 
     def _sent(self, lines: Sequence[Line]) -> Taken | None:
         self._place.look()
@@ -184,7 +209,7 @@ class Carrier:
                 "the audit cannot be sent to %s: %s. It is tried again until that succeeds", self._place.name, why,
                 extra={"action": "audit.unsent"},
             )  # fmt: skip
-        self._told = replace(self._told, problem=why, since=self._told.since or self._audit.now())
+        self._told = replace(self._told, problem=why, since=self._told.since or self._waits or self._audit.now())
 
 
 class LineFile:

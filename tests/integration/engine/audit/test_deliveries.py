@@ -4,7 +4,7 @@ import asyncio
 import json
 import socket
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,7 +14,7 @@ import pytest
 from tests.integration.engine.appliance import Appliance
 from tinkbox.engine.audit.audit import Audit
 from tinkbox.engine.audit.delivery import SETTLED, Carrier, LineFile, Syslog, Taken
-from tinkbox.model.audit import NONE_BEFORE, Act, Head, Kind, line_of
+from tinkbox.model.audit import NONE_BEFORE, Act, Head, Kind, Line, line_of
 from tinkbox.model.audit_places import SyslogServer
 from tinkbox.store.database import Store
 
@@ -192,6 +192,53 @@ async def test_a_place_does_not_have_what_it_has_not_acknowledged(lab: Lab) -> N
         lab.receiver.accept()
         await asyncio.to_thread(lab.receiver.read, lines)
     assert await waiting(lab, carrier) == 0
+
+
+class BlackHole:
+    """A place that takes no line that is written, until it is `ended` or `takes` lines."""
+
+    name = "tcp://hole:514"
+
+    def __init__(self) -> None:
+        self.ended = False
+        self.takes = 0
+
+    def reached(self) -> None:
+        return None
+
+    def send(self, lines: Sequence[Line]) -> None: ...
+
+    def look(self) -> Taken:
+        if self.ended:
+            raise TimeoutError(110, "Connection timed out")
+        return Taken(acknowledged=self.takes)
+
+    def close(self) -> None: ...
+
+
+async def test_time_without_an_acknowledgement_counts_from_the_first_line_that_waits(lab: Lab, box: Appliance) -> None:
+    hole = BlackHole()
+    carrier = Carrier(lab.audit, hole)
+    await carrier.carry()
+    box.clock.forward(3600)
+    begin = box.clock()
+    await lab.write(2)
+    await carrier.carry()
+    standing = await carrier.standing(2)
+    assert (standing.waiting, standing.sent, standing.problem, standing.since) == (2, False, "", None)
+    box.clock.forward(35)
+    hole.ended = True
+    with pytest.raises(TimeoutError):
+        await carrier.carry()
+    box.clock.forward(5)
+    hole.ended = False
+    await carrier.carry()
+    standing = await carrier.standing(2)
+    assert (standing.problem, standing.since) == ("Connection timed out", begin), "it is connected, and took nothing"
+    hole.takes = 1
+    await carrier.carry()
+    standing = await carrier.standing(2)
+    assert (standing.waiting, standing.sent, standing.problem, standing.since) == (1, True, "", None)
 
 
 async def test_an_appliance_that_ends_before_its_first_lines_are_taken_sends_them_when_it_is_started_again(

@@ -85,7 +85,7 @@ class LineDocument(_From):
 
 
 class DeliveryDocument(TypedDict):
-    """`waiting` is how many lines the place is not known to have taken, `sent` whether any was sent there since the appliance started."""
+    """`waiting` is how many lines the place is not known to have taken, `sent` whether the place took any since the appliance started (over UDP: whether any was sent)."""
 
     place: str
     first: int

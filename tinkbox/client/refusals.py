@@ -13,6 +13,15 @@ class Unreachable(Unavailable):
     """No appliance answers where one should be."""
 
 
+class Untrusted(Unreachable):
+    """What answers is not proven to be the box that is meant; `lines` are the same, as people read it: a line for each thing that is said."""
+
+    def __init__(self, told: str) -> None:
+        self.lines = told.split("\n")
+        *others, last = (" ".join(each.split()) for each in self.lines)
+        super().__init__(" ".join([*(each if each.endswith((".", ":")) else f"{each};" for each in others), last]))
+
+
 class Unanswered(Unavailable):
     """The connection ended before the answer came, so that what was asked may be done; `what` is that without the way out."""
 

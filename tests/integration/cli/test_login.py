@@ -89,7 +89,10 @@ def test_script_without_a_fingerprint_is_refused(box: TlsBox, home: Path) -> Non
 def test_other_fingerprint_than_the_named_one_is_refused(box: TlsBox, home: Path) -> None:
     failed = run_here("login", box.url, "--fingerprint", "00" * 32, stdin=LINE)
     assert failed.status == 3
-    assert f"You named SHA256:{':'.join(['00'] * 32)}, and it shows {box.certificates.fingerprint}" in failed.err
+    named, shown = f"SHA256:{':'.join(['00'] * 32)}", box.certificates.fingerprint
+    assert (
+        f"\n  named: {named}\n  shown: {shown}\n  `tinkbox authority` on the box prints the right one\n" in failed.err
+    )
     assert (box.heard, home.exists()) == ([], False)
 
 
@@ -144,7 +147,7 @@ def test_changed_authority_is_refused_with_both_fingerprints(box: TlsBox, tmp_pa
         for command in (["osie", "list"], ["events", "watch"], ["login", impostor.url]):
             failed = run_here(*command, stdin=LINE)
             assert failed.status == 3
-            told = f"You accepted {before}, and now it shows {impostor.certificates.fingerprint}"
+            told = f"\n  accepted: {before}\n  now:      {impostor.certificates.fingerprint}\n"
             assert told in failed.err
             assert f"`tinkbox login {impostor.url} --fingerprint SHA256:" in failed.err
         assert impostor.heard == []
@@ -228,7 +231,7 @@ def test_each_way_out_that_is_named_for_an_operators_certificate_works(
         assert "It is none that a box makes, but signed the operator's certificate (tls.certificate)" in failed.err
         assert "have this host trust it" in failed.err
         of_root = run_here("login", url, "--fingerprint", fingerprint_of(firm.root), stdin=LINE)
-        assert (of_root.status, "where you named the authority that signed the one shown" in of_root.err) == (3, True)
+        assert (of_root.status, "Where you named the authority that signed the one shown" in of_root.err) == (3, True)
         assert box.heard == []
         done = run_here("login", url, "--fingerprint", fingerprint_of(firm.between), stdin=LINE)
         assert done.status == 0, done.err
@@ -327,7 +330,7 @@ def test_box_that_shows_an_operators_certificate_since_is_logged_in_to_once_its_
     with tls_box(tmp_path / "box", int(port), own=own) as box:
         for command in (["osie", "list"], ["login", url]):
             failed = run_here(*command, stdin=LINE)
-            assert (failed.status, f"You accepted {boxs}, and now it shows {root}" in failed.err) == (3, True)
+            assert (failed.status, f"\n  accepted: {boxs}\n  now:      {root}\n" in failed.err) == (3, True)
             assert "the operator may have set tls.certificate since, for the name by which you ask" in failed.err
             assert f"`tinkbox login {url} --fingerprint {root}` keeps the new one" in failed.err
         with Person(["login", url], {"XDG_CONFIG_HOME": str(tmp_path / "config")}) as anna:
@@ -371,7 +374,7 @@ def test_box_that_this_host_trusted_and_does_not_any_more_is_told_as_changed(
                 "shows an authority that this host does not trust. When you logged in, this host trusted" in failed.err
             )
             assert "so somebody may be between you and the box. Nothing was sent." in failed.err
-            assert f"You accepted a box trusted by this host, and now it shows {now}" in failed.err
+            assert f"\n  accepted: a box trusted by this host\n  now:      {now}\n" in failed.err
             assert f"`tinkbox login {url} --fingerprint {now}` keeps the new one" in failed.err
             told = "tls.certificate may have been taken out" if own is None else "renewed by another authority"
             assert told in failed.err
@@ -403,8 +406,8 @@ def test_impostor_of_a_box_that_this_host_trusted_is_told_by_its_own_certificate
         failed = run_here("osie", "list")
         assert (failed.status, box.heard) == (3, [])
     assert "shows a certificate that this host does not trust. When you logged in" in failed.err
-    assert "so somebody may be between you and the box. Nothing was sent. You accepted" in failed.err
-    assert f"now it shows {fingerprint_of(forged)}" in failed.err
+    assert "so somebody may be between you and the box. Nothing was sent.\n  accepted: " in failed.err
+    assert f"  now:      {fingerprint_of(forged)}\n" in failed.err
 
 
 def test_box_that_this_host_trusted_and_whose_certificate_expired_is_told_so(
@@ -428,7 +431,8 @@ def test_operators_chain_that_does_not_hold_together_is_told(firm: Firm, tmp_pat
         url = box.url.replace("127.0.0.1", "localhost")
         failed = run_here("login", url, "--fingerprint", fingerprint_of(firm.root), stdin=LINE)
         assert failed.status == 3
-        assert f"but it is {fingerprint_of(firm.leaf)}, and not signed by that" in failed.err
+        assert f"\n  shown:          {fingerprint_of(firm.leaf)}\n" in failed.err
+        assert "It shows the first as well, but that one did not sign the second." in failed.err
         assert "the file of tls.certificate in its tinkbox.yaml is wrong" in failed.err
         assert box.certificates.own == (fingerprint_of(firm.leaf), frozenset(["localhost"])), "which the box prints"
         assert "tinkbox login" not in failed.err
@@ -456,12 +460,9 @@ def test_impostor_that_shows_the_kept_authority_as_well_is_told_with_both_finger
             failed = run_here(*command, stdin=LINE)
             assert failed.status == 3
             assert "so somebody may be between you and the box. Nothing was sent." in failed.err
-            leads = (
-                f"leads to {fingerprint_of(end)}"
-                if end != chain[0]
-                else f"is {fingerprint_of(end)}, and not signed by that"
-            )
-            assert f"It has to lead to {boxs}, which it shows as well, but it {leads}" in failed.err
+            leads = "leads to:       " if end != chain[0] else "shown:          "
+            assert f"\n  has to lead to: {boxs}\n  {leads}{fingerprint_of(end)}\n" in failed.err
+            assert max(map(len, failed.err.splitlines())) < 220, "a line for each thing that is said"
             assert "Only if that prints" in failed.err
             assert "the file of tls.certificate in its tinkbox.yaml is wrong" in failed.err
             assert "--fingerprint" not in failed.err
@@ -478,11 +479,10 @@ def test_chain_that_is_refused_for_an_authority_that_may_not_sign_is_told_with_b
         failed = run_here("login", url, "--fingerprint", fingerprint_of(firm.root), stdin=LINE)
         assert (failed.status, box.heard) == (3, [])
     assert "so somebody may be between you and the box. Nothing was sent." in failed.err
-    assert (
-        f"It has to lead to {fingerprint_of(firm.root)}, which it shows as well, but its chain is refused (invalid CA"
-        in failed.err
-    )
-    assert f"Its own certificate is {fingerprint_of(firm.leaf)}. `tinkbox serve --check` on the box" in failed.err
+    fingerprints = f"\n  has to lead to: {fingerprint_of(firm.root)}\n  shown:          {fingerprint_of(firm.leaf)}\n"
+    assert fingerprints in failed.err
+    assert "It shows the first as well, but its chain is refused (invalid CA certificate).\n" in failed.err
+    assert "\n  `tinkbox serve --check` on the box tells" in failed.err
 
 
 @pytest.mark.parametrize("odd", ["authority", "extension"])

@@ -16,7 +16,7 @@ from tinkbox.client.operator import Operator
 from tinkbox.client.operator.box_certificates import distrusted, fingerprint_of, shown_authority, verify
 from tinkbox.client.operator.lasting_connection import LastingConnection
 from tinkbox.client.operator.quick_connection import QuickConnection, answer_of
-from tinkbox.client.refusals import Unreachable
+from tinkbox.client.refusals import Unreachable, Untrusted
 from tinkbox.model.errors import Unavailable
 from tinkbox.wire.messages.shell import Channel, Frame
 
@@ -128,4 +128,12 @@ async def test_certificate_whose_key_the_other_end_lacks_is_no_mistake_of_names_
     assert told.startswith(
         f"{url} shows a certificate that does not lead to the authority that it has to, so somebody may be"
     )
-    assert f"It has to lead to {fingerprint_of(kept)}, and no handshake comes to an end" in told
+    assert f"\nhas to lead to: {fingerprint_of(kept)}\nNo handshake comes to an end" in told
+
+
+def test_refusal_in_lines_is_one_line_where_there_is_room_for_one() -> None:
+    refusal = Untrusted(
+        "another. Nothing was sent.\naccepted: A\nnow:      B\nIf that is it:\n`tinkbox login` keeps it"
+    )
+    assert str(refusal) == "another. Nothing was sent. accepted: A; now: B; If that is it: `tinkbox login` keeps it"
+    assert refusal.lines[1:3] == ["accepted: A", "now:      B"]

@@ -16,7 +16,7 @@ from tinkbox.client.operator.connection import Connection
 from tinkbox.client.operator.lasting_connection import LastingConnection
 from tinkbox.client.operator.other_doors import operator_door_advice, speaks_tls
 from tinkbox.client.operator.quick_connection import QuickConnection, answer_of
-from tinkbox.client.refusals import Unanswered, Unreachable
+from tinkbox.client.refusals import Unanswered, Unreachable, Untrusted
 from tinkbox.door.answers.other_door import leads_to_other_door, leads_to_registry
 from tinkbox.door.problems import Handler, problem, refusals_become_problems
 from tinkbox.model.errors import Denied, Forbidden, Invalid, NotFound, Refusal, Unavailable
@@ -301,7 +301,7 @@ async def test_a_certificate_that_is_not_trusted_is_told_with_the_reason(
     kind: type[Connection], publisher: Mirror
 ) -> None:
     refused = await refusal_of(kind(url=publisher.url))
-    assert type(refused) is Unreachable
+    assert type(refused) is Untrusted
     assert str(refused).startswith(f"{publisher.url} shows a certificate that is not valid (self-signed certificate)")
 
 

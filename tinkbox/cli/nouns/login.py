@@ -74,7 +74,7 @@ def trusted_authority(url: str, kept: str | None, expected: str | None) -> str:
         shown_authority,
         verify,
     )
-    from tinkbox.client.refusals import Unreachable
+    from tinkbox.client.refusals import Unreachable, Untrusted
     from tinkbox.wire.authority import read_fingerprint
 
     wanted = read_fingerprint(expected) if expected else ""
@@ -86,19 +86,19 @@ def trusted_authority(url: str, kept: str | None, expected: str | None) -> str:
                     return kept or ""
             except ssl.SSLCertVerificationError as error:
                 if kept and fingerprint_of(shown_authority(url, SECONDS, fingerprint_of(kept))) == fingerprint_of(kept):
-                    raise Unreachable(distrusted(url, url, kept, error, SECONDS)) from None
+                    raise Untrusted(distrusted(url, url, kept, error, SECONDS)) from None
                 if not kept and not is_unknown(error):
-                    raise Unreachable(distrusted(url, url, kept, error, SECONDS)) from None
+                    raise Untrusted(distrusted(url, url, kept, error, SECONDS)) from None
         shown = shown_authority(url, SECONDS, wanted)
         if wanted and fingerprint_of(shown) != wanted:
-            raise Unreachable(_other_than_named(url, wanted, shown))
+            raise Untrusted(_other_than_named(url, wanted, shown))
         if kept is not None and not wanted and not Questions(yes=False).can_ask:
-            raise Unreachable(changed_authority(url, url, kept, shown))
+            raise Untrusted(changed_authority(url, url, kept, shown))
         known_here = bool(kept) and not wanted and _is_trusted_here(url, shown)
         try:
             verify(url, shown, SECONDS)
         except ssl.SSLCertVerificationError as error:
-            raise Unreachable(distrusted(url, url, shown, error, SECONDS)) from None
+            raise Untrusted(distrusted(url, url, shown, error, SECONDS)) from None
     except (OSError, ValueError) as error:
         raise Unreachable(_unreached(url, error)) from None
     if kept is not None and not wanted:
@@ -128,12 +128,14 @@ def _other_than_named(url: str, wanted: str, shown: str) -> str:
     own = (
         ""
         if is_boxs_own(shown)
-        else f". {_operators(shown)}; where you named the authority that signed the one shown, {_TRUST_IT}; the box's own is shown to who asks "
+        else f".\n{_operators(shown)}.\nWhere you named the authority that signed the one shown, {_TRUST_IT}.\nThe box's own is shown to who asks "
         "by an address"
     )
     return (
-        f"{url} shows another {what_is(shown)} than the one you named, so somebody may be between you and the box. Nothing was "
-        f"sent. You named {wanted}, and it shows {fingerprint_of(shown)}. `tinkbox authority` on the box prints the right one{own}"
+        f"{url} shows another {what_is(shown)} than the one you named, so somebody may be between you and the box. Nothing was sent.\n"
+        f"named: {wanted}\n"
+        f"shown: {fingerprint_of(shown)}\n"
+        f"`tinkbox authority` on the box prints the right one{own}"
     )
 
 
@@ -197,7 +199,7 @@ def _have_change_trusted(url: str, kept: str, shown: str, *, known_here: bool) -
     print(clean(another(url, kept, shown)))
     print(clean(f"  accepted: {accepted(kept)}"))
     print(clean(f"  now:      {fingerprint_of(shown)}"))
-    if why := why_changed(kept, shown).strip():
+    if why := why_changed(kept, shown):
         print(why)
     if known_here:
         print(

@@ -11,7 +11,12 @@ MOST_SHOWN: Final = 100  # so that what is wrong with a rack's list is shown who
 
 def tell_refusal(refusal: Refusal) -> None:
     """Print on standard error what was refused, and on a line each what is wrong with a document: the first MOST_SHOWN."""
-    print(told(f"tinkbox: {refusal}"), file=sys.stderr, flush=True)
+    from tinkbox.client.refusals import Untrusted
+
+    first, *others = refusal.lines if isinstance(refusal, Untrusted) else (str(refusal),)
+    print(told(f"tinkbox: {first}"), file=sys.stderr, flush=True)
+    for line in others:
+        print(told(f"  {line}"), file=sys.stderr, flush=True)
     if not isinstance(refusal, Invalid):
         return
     for problem in refusal.problems[:MOST_SHOWN]:

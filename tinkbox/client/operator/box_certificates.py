@@ -167,7 +167,7 @@ def _is_of_known(error: ssl.SSLCertVerificationError) -> bool:
 
 
 def distrusted(where: str, url: str, authority: str | None, error: ssl.SSLCertVerificationError, seconds: float) -> str:
-    """What to say of a box whose certificate is not accepted: why, and what to type.
+    """What to say of a box whose certificate is not accepted, in lines: why, what was kept and is shown, what to type.
 
     `authority` (PEM) is the one that is kept of it, empty: those that this host trusts; None: nothing is kept.
     """
@@ -202,9 +202,10 @@ def distrusted(where: str, url: str, authority: str | None, error: ssl.SSLCertVe
         )
     if not is_unknown(error):
         return (
-            f"{what}, though it leads by name to an authority that this host trusts: the file of tls.certificate on the box is wrong, or somebody may "
-            "be between you and the box. Nothing was sent. Have who runs the box type `tinkbox serve --check` there: it says what is wrong with the "
-            "file. If it says nothing of it, another program may have answered you"
+            f"{what}, though it leads by name to an authority that this host trusts: the file of tls.certificate on the box is wrong, or "
+            "somebody may be between you and the box. Nothing was sent.\n"
+            "Have who runs the box type `tinkbox serve --check` there: it says what is wrong with the file.\n"
+            "If it says nothing of it, another program may have answered you"
         )
     if authority is not None and (shown := _shown_by(url, seconds)):
         return changed_authority(where, url, authority, _end_of(shown, trusted_certificates()))
@@ -225,12 +226,17 @@ def speaks_no_tls(where: str) -> str:
 
 
 def changed_authority(where: str, url: str, kept: str, shown: str) -> str:
-    """What to say of a box that shows another authority (PEM) than the one that is kept (PEM; empty: those that this host trusts)."""
-    return (
-        f"{another(where, kept, shown)} Nothing was sent. You accepted {accepted(kept)}, and now it shows {fingerprint_of(shown)}. "
-        f"{why_changed(kept, shown)}Type `tinkbox authority` on the box: it prints the right one{printed_behind(shown)}. If that is what it "
-        f"shows now, `tinkbox login {url} --fingerprint {fingerprint_of(shown)}` keeps the new one, and your token"
+    """What to say of a box that shows another authority (PEM) than the one that is kept (PEM; empty: those that this host trusts), in lines."""
+    lines = (
+        f"{another(where, kept, shown)} Nothing was sent.",
+        f"accepted: {accepted(kept)}",
+        f"now:      {fingerprint_of(shown)}",
+        why_changed(kept, shown),
+        f"Type `tinkbox authority` on the box: it prints the right one{printed_behind(shown)}.",
+        "If that is what it shows now:",
+        f"`tinkbox login {url} --fingerprint {fingerprint_of(shown)}` keeps the new one, and your token",
     )
+    return "\n".join(filter(None, lines))
 
 
 def another(where: str, kept: str, shown: str) -> str:
@@ -250,30 +256,30 @@ def accepted(kept: str) -> str:
 
 
 def why_changed(kept: str, shown: str) -> str:
-    """What may have had a box that showed what is kept (PEM; empty: trusted by this host) show another (PEM) since, with a space behind it; empty: nothing is known."""
+    """What may have had a box that showed what is kept (PEM; empty: trusted by this host) show another (PEM) since; empty: nothing is known."""
     if is_boxs_own(shown):
         return (
             ""
             if kept and is_boxs_own(kept)
             else "You accepted that of an operator's certificate, and this is called as a box's own authority: tls.certificate may have been taken "
-            "out, or lost this name, or it cannot be used. "
+            "out, or lost this name, or it cannot be used."
         )
     if not kept:
         return (
             "This host may trust fewer authorities than it did, as without the SSL_CERT_FILE of your login; or the operator's certificate was "
-            "renewed by another authority, or lacks one in between since. "
+            "renewed by another authority, or lacks one in between since."
         )
     if is_boxs_own(kept):
         return (
             "You accepted a box's own authority, and this is none: the operator may have set tls.certificate since, for the name by which you "
-            "ask. Asked by its address, the box still shows its own. "
+            "ask. Asked by its address, the box still shows its own."
         )
     if not is_authority(kept):
         return (
             "You accepted a certificate itself, which is another one after each renewal. Once the file of tls.certificate goes on to the "
-            "authority that signed it, that one is asked for, and stays. "
+            "authority that signed it, that one is asked for, and stays."
         )
-    return "It is none that a box makes: the operator's certificate may have been renewed by another authority. "
+    return "It is none that a box makes: the operator's certificate may have been renewed by another authority."
 
 
 def printed_behind(shown: str) -> str:
@@ -311,25 +317,27 @@ def _other_or_forged(where: str, url: str, kept: str, error: ssl.SSLCertVerifica
         return changed_authority(where, url, kept, shown.path[-1])
     begin = (
         f"{where} shows a certificate that does not lead to the {what_is(kept)} that it has to, so somebody may be between you and the box. "
-        f"Nothing was sent. It has to lead to {wanted}"
+        f"Nothing was sent.\nhas to lead to: {wanted}"
     )
     if shown is None:
-        return f"{begin}, and no handshake comes to an end that would show where it leads: `tinkbox authority` on the box prints the right one"
+        return f"{begin}\nNo handshake comes to an end that would show where it leads.\n`tinkbox authority` on the box prints the right one"
     if error.verify_code not in (*_UNKNOWN, *_OTHER_NAME):
         return (
-            f"{begin}, which it shows as well, but its chain is refused ({error.verify_message}). Its own certificate is "
-            f"{fingerprint_of(shown.path[0])}. `tinkbox serve --check` on the box tells whether the file of tls.certificate is the reason"
+            f"{begin}\nshown:          {fingerprint_of(shown.path[0])}\n"
+            f"It shows the first as well, but its chain is refused ({error.verify_message}).\n"
+            "`tinkbox serve --check` on the box tells whether the file of tls.certificate is the reason"
         )
     end = _end_of(shown, [ssl.PEM_cert_to_DER_cert(kept)])
-    leads = (
-        f"is {fingerprint_of(end)}, and not signed by that"
+    label, but = (
+        ("shown:          ", "that one did not sign the second")
         if end == shown.path[0]
-        else f"leads to {fingerprint_of(end)}"
+        else ("leads to:       ", "its own certificate leads to the second")
     )
     return (
-        f"{begin}, which it shows as well, but it {leads}. Type `tinkbox authority` on the box. Only if that prints {fingerprint_of(end)} too, it is "
-        "the box, and the file of tls.certificate in its tinkbox.yaml is wrong: the box's own has to stand first, and behind it the one that signed "
-        "it, and so on"
+        f"{begin}\n{label}{fingerprint_of(end)}\n"
+        f"It shows the first as well, but {but}.\n"
+        "Type `tinkbox authority` on the box. Only if that prints the second too, it is the box, and the file of tls.certificate in its tinkbox.yaml is wrong:\n"
+        "the box's own has to stand first, and behind it the one that signed it, and so on"
     )
 
 

@@ -18,7 +18,7 @@ from urllib.parse import quote, urlencode, urlsplit
 from tinkbox.client.operator.box_certificates import NO_TLS, distrusted, speaks_no_tls
 from tinkbox.client.operator.local_appliance import LocalAppliance, local_appliance
 from tinkbox.client.operator.other_doors import operator_door_advice, speaks_tls
-from tinkbox.client.refusals import Unanswered, Unreachable, kind_of, quoted, refusal_of
+from tinkbox.client.refusals import Unanswered, Unreachable, Untrusted, kind_of, quoted, refusal_of
 from tinkbox.host_users import group_name, user_name
 from tinkbox.model.command_lines import PROGRAM, typable, typable_json
 from tinkbox.model.errors import Denied, Invalid, NotFound, Refusal, TooMany, Unavailable
@@ -417,7 +417,7 @@ class Connection(ABC):
             )
         if isinstance(error, ssl.SSLCertVerificationError):
             kept = self.authority if self.authority or self._variable == LOGIN else None
-            return Unreachable(distrusted(self.where, self.url, kept, error, LOOK_SECONDS))
+            return Untrusted(distrusted(self.where, self.url, kept, error, LOOK_SECONDS))
         if isinstance(error, ssl.SSLError) and error.reason == NO_TLS:
             return Unreachable(speaks_no_tls(self.where))
         if self.socket and (there := local_appliance(self.socket.parent)) is not None:

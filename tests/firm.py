@@ -166,6 +166,15 @@ def pem(certificate: x509.Certificate) -> bytes:
     return certificate.public_bytes(Encoding.PEM)
 
 
+def with_extension_twice(certificate: x509.Certificate, by: ec.EllipticCurvePrivateKey) -> x509.Certificate:
+    """A certificate whose critical extensions 1.2.3.4.5 and 1.2.3.4.6 are both called the first, signed anew by the one of its signer."""
+    content = certificate.tbs_certificate_bytes.replace(b"\x06\x04\x2a\x03\x04\x06", b"\x06\x04\x2a\x03\x04\x05")
+    signature = by.sign(content, ec.ECDSA(hashes.SHA256()))
+    kind = bytes.fromhex("300a06082a8648ce3d040302")  # ecdsa-with-SHA256
+    body = content + kind + bytes([3, len(signature) + 1, 0]) + signature
+    return x509.load_der_x509_certificate(b"\x30\x82" + len(body).to_bytes(2) + body)
+
+
 def fingerprint_of(certificate: x509.Certificate) -> str:
     return fingerprint(certificate.public_bytes(Encoding.DER))
 

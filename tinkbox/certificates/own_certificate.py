@@ -4,6 +4,7 @@ import os
 import ssl
 import stat
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -218,12 +219,27 @@ def _unreadable(path: Path, setting: str, error: OSError) -> str:
 
 def _chain(path: Path, content: bytes) -> list[x509.Certificate]:
     try:
-        return x509.load_pem_x509_certificates(content)
+        chain = x509.load_pem_x509_certificates(content)
     except ValueError:
         is_der = content.startswith(_DER)
         way = f"make PEM of it with `openssl x509 -inform der -in {path} -out certificate.pem`, and " if is_der else ""
         raise Unavailable(
             f"tls.certificate: {path} holds no certificate in PEM: {way}name the file with the chain"
+        ) from None
+    for place, each in enumerate(chain, 1):
+        _refuse_repeated_extension(each, place, path)
+    return chain
+
+
+def _refuse_repeated_extension(certificate: x509.Certificate, place: int, path: Path) -> None:
+    """OpenSSL takes such a certificate, and Go does not (RFC 5280 §4.2); which of the two extensions would count, nothing says."""
+    try:
+        with suppress(ValueError):  # nobody can read them
+            _ = certificate.extensions
+    except x509.DuplicateExtension as error:
+        raise Unavailable(
+            f"tls.certificate: in {path} certificate {place} has the extension {error.oid.dotted_string} twice, which no certificate may: have another "
+            "one made"
         ) from None
 
 

@@ -13,7 +13,7 @@ import pytest
 from cryptography import x509
 from cryptography.x509.oid import ExtendedKeyUsageOID
 
-from tests.firm import Firm, fingerprint_of, pem
+from tests.firm import Firm, fingerprint_of, pem, with_extension_twice
 from tinkbox.certificates import Certificates
 from tinkbox.certificates.own_certificate import read_own
 from tinkbox.host_users import user_name
@@ -433,6 +433,20 @@ def test_critical_extension_that_clients_know_is_none_to_tell(
     leaf = firm.strange_leaf(known)
     assert is_taken(firm, leaf, firm.between)
     assert read_own(*firm.files([leaf, firm.between])).problem(NOW) == ""
+
+
+@pytest.mark.parametrize("which", [1, 2])
+def test_certificate_with_an_extension_twice_is_refused(firm: Firm, which: int) -> None:
+    twice = [x509.UnrecognizedExtension(x509.ObjectIdentifier(f"1.2.3.4.{each}"), b"\x05\x00") for each in (5, 6)]
+    leaf, between = firm.leaf, firm.between
+    if which == 1:
+        leaf = with_extension_twice(firm.strange_leaf(*twice), firm.between_key)
+    else:
+        between = with_extension_twice(firm.odd_between(strange=twice), firm.root_key)
+    with pytest.raises(
+        Unavailable, match=rf"certificate {which} has the extension 1\.2\.3\.4\.5 twice, .*: have another"
+    ):
+        read_own(*firm.files([leaf, between]))
 
 
 def test_of_two_certificates_of_one_authority_the_one_that_may_sign_counts(

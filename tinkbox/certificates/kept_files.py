@@ -23,7 +23,7 @@ from cryptography.hazmat.primitives.serialization import (
 
 from tinkbox.certificates.issuing import BITS, Authority, encoded_key, may_sign, new_key, self_signed
 from tinkbox.folder_sync import sync_folder
-from tinkbox.model.command_lines import CREDENTIAL_FIRST, PROGRAM
+from tinkbox.model.command_lines import CREDENTIAL_FIRST, PROGRAM, SEALED_ANEW
 from tinkbox.model.errors import Unavailable
 from tinkbox.wire.authority import fingerprint
 
@@ -76,10 +76,10 @@ class KeptFiles:
             )
         shown = _fingerprint(found)
         if shown != self._known:
+            back = SEALED_ANEW if self._has_key_elsewhere else "put the key of that one back from a backup"
             raise Unavailable(
-                f"{self._key} is that of the authority {shown}, and this box had {self._known}: `rm -f {self._made_of_key()}`, and put "
-                f"the key of that one back from a backup. Or `{self._program} {FORGET}` has the next start go on with the one that "
-                f"is there: {_MEANS}"
+                f"{self._key} is that of the authority {shown}, and this box had {self._known}: `rm -f {self._made_of_key()}`, and {back}. Or `{self._program} {FORGET}` "
+                f"has the next start go on with the one that is there: {_MEANS}"
             )
 
     def _found(self) -> Authority | None:
@@ -109,7 +109,7 @@ class KeptFiles:
         if not is_its_key:
             raise Unavailable(
                 f"{self._key} is not the key of the authority in {self._certificate}. If that key is the right one, as from a "
-                f"backup, type `rm -f {self._made_of_key()}`: both follow from it. If not, {self._remedy()}"
+                f"backup, type `rm -f {self._made_of_key()}`: both follow from it. If not, {self._key_remedy()}"
             )
         if not signs:
             raise Unavailable(f"{self._certificate} is no certificate of an authority: {self._remedy()}")
@@ -159,11 +159,11 @@ class KeptFiles:
             key = load_pem_private_key(written, None)
         except (ValueError, TypeError, UnsupportedAlgorithm):
             raise Unavailable(
-                f"{self._key} holds no private key in PEM without a passphrase: {self._remedy()}"
+                f"{self._key} holds no private key in PEM without a passphrase: {self._key_remedy()}"
             ) from None
         if not isinstance(key, rsa.RSAPrivateKey) or key.key_size < BITS:
             raise Unavailable(
-                f"{self._key} is no RSA key of {BITS} bits or more, and firmware takes nothing else: {self._remedy()}"
+                f"{self._key} is no RSA key of {BITS} bits or more, and firmware takes nothing else: {self._key_remedy()}"
             )
         return key
 
@@ -172,6 +172,9 @@ class KeptFiles:
             f"put it back from a backup of {self._folder}. {CREDENTIAL_FIRST} If there is neither, `rm -r {self._folder}`, and "
             f"`{self._program} {FORGET}` {_NEW}"
         )
+
+    def _key_remedy(self) -> str:
+        return SEALED_ANEW if self._has_key_elsewhere else self._remedy()
 
     def _made_of_key(self) -> str:
         """The files that follow from the authority's key, as they are typed."""

@@ -8,6 +8,11 @@ from typing import Final
 PROGRAM: Final = "tinkbox"
 # Before the words by which a key that seems lost is given up.
 CREDENTIAL_FIRST: Final = "See first whether it is a credential of systemd (`systemctl cat tinkbox`)."
+# What is done to a key that is a credential, and is broken or another.
+SEALED_ANEW: Final = (
+    "it is a credential of systemd, so seal the right key from a backup anew, with `systemd-creds encrypt`, into the file that "
+    "`systemctl cat tinkbox` names, and restart tinkbox"
+)
 # Also the second command of a pipe, which ends where the backquotes do.
 _COMMAND: Final = re.compile(r"(?<=`)tinkbox(?= [a-z])|(?<= \| )tinkbox(?= [a-z][a-z ]*`)")
 _STANDS_FOR: Final = re.compile(r"\b(WORKFLOW/SERVICE|WORKFLOW|MACHINE|TEMPLATE)\b")

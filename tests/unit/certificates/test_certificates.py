@@ -411,6 +411,11 @@ def test_key_may_be_a_credential_of_systemd(opened: Open, tmp_path: Path) -> Non
     credential.unlink()
     with pytest.raises(Unavailable, match="LoadCredential"):
         opened(authority_key=credential)
+    for broken in (b"", pem(ec.generate_private_key(ec.SECP256R1())), pem(new_key())):
+        credential.write_bytes(broken)
+        with pytest.raises(Unavailable, match="it is a credential of systemd, so seal the right key") as refused:
+            opened(authority_key=credential)
+        assert "tls. See first" not in str(refused.value)
 
 
 def test_backup_of_the_authoritys_key_alone_brings_back_the_authority(

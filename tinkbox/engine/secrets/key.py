@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from tinkbox.model.command_lines import CREDENTIAL_FIRST
+from tinkbox.model.command_lines import CREDENTIAL_FIRST, SEALED_ANEW
 from tinkbox.model.errors import Unavailable
 from tinkbox.private_files import LEAST_SECRET
 
@@ -26,12 +26,13 @@ _NONCE: Final = 12  # bytes (NIST SP 800-38D, section 8.2.2: random ones, each s
 class KeySource:
     """Where the key is: `stored` gives what there is, empty for none, `made` makes one where there is none.
 
-    Both raise Unavailable.  `place` says where, for people.
+    Both raise Unavailable.  `place` says where, for people, and `put_back` what they do where it is not the right one.
     """
 
     place: str
     stored: Callable[[], str]
     made: Callable[[], str]
+    put_back: str = "put that key back"
 
 
 def _not_kept() -> str:
@@ -81,8 +82,8 @@ class SecretKey:
         except (InvalidTag, ValueError):
             self._text = ""  # a file that was put back is looked at again
             raise Unavailable(
-                f'the secret "{name}" cannot be read: {self.place} is not the key by which it was kept. Put that key back, or '
-                f"set the secret anew: `tinkbox secret set {name}`"
+                f'the secret "{name}" cannot be read: {self.place} is not the key by which it was kept. '
+                f"{self._source.put_back[0].upper()}{self._source.put_back[1:]}, or set the secret anew: `tinkbox secret set {name}`"
             ) from None
 
     def problem(self, name: str, sealed: bytes) -> str:
@@ -92,6 +93,16 @@ class SecretKey:
         except Unavailable as error:
             return str(error)
         return ""
+
+    def lost(self) -> str:
+        """How the key as it is stored now differs from the one in memory, after `place`; empty: it does not."""
+        try:
+            text = self._source.stored()
+        except Unavailable:
+            return "is empty, damaged, or closed to tinkbox"
+        if not text:
+            return "is missing"
+        return "" if text == self._text else "holds another key"
 
     def _sealing(self) -> bytes:
         return self._derived(b"tinkbox secrets: values")
@@ -111,12 +122,13 @@ def key_source(data: Path, credentials: str, kept_secret: Callable[[Path], str])
     """The key's place: systemd's folder of `credentials` where that has one, else the data folder, where `kept_secret` makes it."""
     given = Path(credentials) / CREDENTIAL if credentials else None
     if given is not None and given.exists():
-        return KeySource(place=str(given), stored=partial(_read, given), made=partial(_read, given))
+        read = partial(_read, given, SEALED_ANEW)
+        return KeySource(place=str(given), stored=read, made=read, put_back=SEALED_ANEW)
     path = data / KEY_FILE
     stored = partial(
         _read,
         path,
-        f". {CREDENTIAL_FIRST} When there is neither, delete this file and the secrets, and set them anew (`tinkbox secret list`)",
+        f"put the key back from a backup. {CREDENTIAL_FIRST} When there is neither, delete this file and the secrets, and set them anew (`tinkbox secret list`)",
     )
 
     def made() -> str:
@@ -125,17 +137,16 @@ def key_source(data: Path, credentials: str, kept_secret: Callable[[Path], str])
     return KeySource(place=str(path), stored=stored, made=made)
 
 
-def _read(path: Path, without_backup: str = "") -> str:
-    """The key in a file; empty when there is none.  Raises Unavailable."""
-    back = f"put the key back from a backup{without_backup}"
+def _read(path: Path, way: str) -> str:
+    """The key in a file; empty when there is none.  Raises Unavailable with the way out."""
     try:
         text = path.read_text("ascii").strip()
     except FileNotFoundError:
         return ""
     except (OSError, UnicodeDecodeError) as error:
-        raise Unavailable(f"cannot read the key of secrets, {path}: {error}: {back}") from None
+        raise Unavailable(f"cannot read the key of secrets, {path}: {error}: {way}") from None
     if len(text) < LEAST_SECRET:
         raise Unavailable(
-            f"{path} is no key of secrets: it has {len(text)} characters, at least {LEAST_SECRET} are needed: {back}"
+            f"{path} is no key of secrets: it has {len(text)} characters, at least {LEAST_SECRET} are needed: {way}"
         )
     return text

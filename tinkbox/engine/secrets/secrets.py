@@ -145,10 +145,11 @@ class Secrets:
             self._key.make()
             return
         # The key is in memory, from which no start has it again: what is kept by it would be lost then.
-        if why := self._key.problem(kept.name, kept.content):
+        if why := self._key.lost():
             raise Unavailable(
-                f"nothing was kept: tinkbox has the key of secrets in its memory alone, and the next start could not read this: {why}. "
-                "Where the key is a credential of systemd now, restart tinkbox, then type this again"
+                f"nothing was kept: {self._key.place} {why}, and the next start could not read this. tinkbox still has the key in its memory "
+                "by which the other secrets are kept. Put that key back there from a backup, or, where it is a credential of "
+                "systemd now, delete that file if it is there and restart tinkbox; then type this again"
             )
 
 

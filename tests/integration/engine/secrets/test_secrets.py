@@ -11,6 +11,7 @@ from tests.integration.engine.appliance import Appliance, Clock, appliance, hard
 from tests.integration.engine.held import Hub, hold, say_held
 from tests.integration.engine.metadata.installing import INSTALL, going
 from tinkbox.engine.machines.metadata_tokens import PATH
+from tinkbox.engine.secrets.key import CREDENTIAL, SecretKey, key_source
 from tinkbox.model.actions.progress import Told
 from tinkbox.model.breakpoint import Verb, Verdict
 from tinkbox.model.documents.hardware import parse_hardware
@@ -19,6 +20,7 @@ from tinkbox.model.reasons import Reason
 from tinkbox.model.secret import LEAST_VALUE, MAX_VALUE, PREFIX, revealed
 from tinkbox.model.shells import Mode, ShellEnd, ShellWish
 from tinkbox.model.workflow import Outcome, State
+from tinkbox.private_files import kept_secret
 from tinkbox.store.database import kept_secret_of
 from tinkbox.wire.messages.hosting import Wanted
 from tinkbox.wire.messages.progress import Telling
@@ -612,8 +614,15 @@ async def test_key_that_is_missing_or_another_one_is_told_at_the_start_and_while
         key.rename(away)
         assert "is missing" in await box.secrets.unreadable()
         # It has the key in memory, which the next start has not.
-        with pytest.raises(Unavailable, match=r"nothing was kept: .*secrets\.key, is missing.* restart tinkbox"):
+        with pytest.raises(Unavailable, match=r"nothing was kept: .*secrets\.key is missing, .* restart tinkbox"):
             await box.secrets.set("another", VALUE, "ann")
+        for text, told in (("x" * 64, "holds another key"), ("", "is empty, damaged, or closed to tinkbox")):
+            key.write_text(text)
+            with pytest.raises(Unavailable, match=rf"nothing was kept: .*secrets\.key {told}, ") as refused:
+                await box.secrets.set("another", VALUE, "ann")
+            assert "secret set" not in str(refused.value)
+            assert "memory alone" not in str(refused.value)
+        key.unlink()
         with pytest.raises(Unavailable, match=r"nothing was kept: "):
             await box.secrets.set("db-password", VALUE, "ann")
         away.rename(key)
@@ -633,6 +642,18 @@ async def test_key_that_is_missing_or_another_one_is_told_at_the_start_and_while
         assert "When there is neither, delete this file and the secrets, and set them anew" in why
         away.replace(key)
         assert await box.secrets.unreadable() == ""
+
+
+def test_key_that_is_a_broken_credential_is_to_be_sealed_anew(tmp_path: Path) -> None:
+    (tmp_path / CREDENTIAL).write_text("short")
+    source = key_source(tmp_path, str(tmp_path), kept_secret)
+    with pytest.raises(
+        Unavailable, match=f"{CREDENTIAL} is no key of secrets.*: it is a credential of systemd, so seal"
+    ):
+        source.stored()
+    (tmp_path / CREDENTIAL).write_text("x" * 64)
+    with pytest.raises(Unavailable, match=r"\. It is a credential of systemd, so seal the right key"):
+        SecretKey(source).open("db-password", b"y" * 64)
 
 
 async def test_values_that_were_replaced_are_forgotten_once_no_workflow_masks_them(tmp_path: Path) -> None:

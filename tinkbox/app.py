@@ -44,6 +44,7 @@ from tinkbox.appliance import (
 from tinkbox.boot.http.loaders import load_loaders
 from tinkbox.boot.network.neighbours import most_neighbours
 from tinkbox.certificates import Certificates, Door
+from tinkbox.certificates.kept_files import FOLDER as TLS
 from tinkbox.certificates.kept_files import FORGET
 from tinkbox.certificates.own_certificate import foreign_names
 from tinkbox.certificates.unreadable_names import unreadable_names_untold
@@ -91,7 +92,7 @@ from tinkbox.engine.wakeups import Wakeups
 from tinkbox.freed_memory import give_back_freed_memory
 from tinkbox.host_users import group_name, group_number, may_give_to, user_name
 from tinkbox.hosting.volumes import real_folders
-from tinkbox.installed_unit import UNIT
+from tinkbox.installed_unit import UNIT, InstalledUnit, is_closed, is_hidden
 from tinkbox.listening import Listening, Sockets, bound, own_names, tried
 from tinkbox.model.audit import COMMAND, Act, Did, Kind
 from tinkbox.model.disk_usage import LAST_ROOM
@@ -120,6 +121,7 @@ from tinkbox.private_files import (
     Layout,
     as_user,
     examine_private,
+    is_systems,
     make_private,
     refuse_other_than,
     stored_secret,
@@ -128,7 +130,16 @@ from tinkbox.refused_writes import RefusedWrites
 from tinkbox.registry.blobs.one_file_system import refuse_other_file_systems
 from tinkbox.runtime import EngineAway
 from tinkbox.runtime.docker import DockerRuntime
-from tinkbox.serving_unit import KEYS, new_owner, only_the_unit_reads, reader, serving_unit
+from tinkbox.serving_unit import (
+    KEYS,
+    lost_credentials,
+    new_owner,
+    no_user,
+    only_the_unit_reads,
+    reader,
+    refuse_root,
+    serving_unit,
+)
 from tinkbox.settings import CONFIG, contradictions
 from tinkbox.settings.all_settings import Settings
 from tinkbox.settings.doors import GROUP, HTTPS_PORT, NO_GROUP
@@ -390,6 +401,11 @@ async def forget_authority(data: Path, say: Say) -> str:
                 await _forget_recorded(store, HeadFile(data), known, say)
         finally:
             await store.close()
+    if place := (serving.credentials if (serving := serving_unit(data)) else {}).get(AUTHORITY_KEY):
+        say(
+            f"The authority's key is the credential {AUTHORITY_KEY} of {UNIT} ({place}), so the next start has the same authority. To get "
+            f"a new one, take the credential out of that file, then `rm -rf {shlex.quote(str(data / TLS))} && systemctl daemon-reload`"
+        )
     return known
 
 
@@ -595,6 +611,7 @@ def _only_one(data: Path, group: int | None) -> Iterator[RunMark]:
     with suppress(OSError):
         if _is_served(data):
             raise another
+    refuse_root(data)
     make_private(data, _DATA, passing=group)
     with _usable(data):
         lock = (data / LOCK).open("a+")
@@ -864,6 +881,8 @@ async def check(
     unit = serving_unit(settings.data, becomes)
     away, to = only_the_unit_reads(unit), new_owner(settings.data, unit)
     other = reader(settings.data, unit)
+    wrong += _wrong_with_unit(settings, unit, is_installed=becomes is None)
+    warnings += lost_credentials(unit)
     with _noting(wrong), ExitStack() as rights:
         running = _running(settings.data)  # with the rights that we have: those of the user may not reach so far
         user = rights.enter_context(as_user(settings.data, other))
@@ -1010,6 +1029,31 @@ def _examine_secrets(data: Path) -> None:
     kept = kept_secret_of(data / STORE)
     if kept is not None:
         SecretKey(key_source(data, credentials_folder(), stored_secret)).open(kept.name, kept.content)
+
+
+def written_folders(settings: Settings) -> list[Path]:
+    """What an appliance with these settings writes to: the data folder, what links in it lead to, the folder of `audit.file`.
+
+    In a folder of the system it is the file alone.
+    """
+    data = settings.data
+    linked = [Path(os.path.realpath(data / each)) for each in _DATA.folders if (data / each).is_symlink()]
+    audit = Path(os.path.realpath(settings.audit.file))
+    named = [audit if is_systems(audit.parent) else audit.parent] if settings.audit.file else []
+    return [*dict.fromkeys([data, *linked, *named])]
+
+
+def _wrong_with_unit(settings: Settings, unit: InstalledUnit | None, *, is_installed: bool) -> Iterator[str]:
+    """Why the unit that serves this data folder does not start; one that is not `is_installed` as it will be gets its user and its drop-in yet."""
+    if unit is None:
+        return
+    folders = written_folders(settings)
+    if hidden := unit.hidden(folders):
+        yield is_hidden(hidden)
+    if is_installed and (closed := unit.closed(folders)):
+        yield is_closed(closed)
+    if is_installed and unit.user_name and unit.user is None:
+        yield no_user(unit)
 
 
 @contextmanager

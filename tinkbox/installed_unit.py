@@ -1,4 +1,4 @@
-"""What the unit of systemd that is installed on this host says of the appliance: its user, its folder, its credentials.
+"""What the unit of systemd that is installed on this host says of the appliance: its user, its folders, its credentials.
 
 Its files are read and systemd is not asked, so it holds before `daemon-reload` and where systemd does not run.  Drop-ins count
 without the unit as well: whoever restores an appliance has them before `tinkbox init` puts the unit there.
@@ -6,15 +6,19 @@ without the unit as well: whoever restores an appliance has them before `tinkbox
 
 import re
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
-from pwd import getpwnam, struct_passwd
+from pwd import getpwnam, getpwuid, struct_passwd
 from typing import Final
 
+from tinkbox.unit_access import Access, UnitAccess, unit_access, written_as
+
 UNIT: Final = "tinkbox.service"
+# The drop-in by which the unit may write to folders that tinkbox.yaml names.
+FOLDERS: Final = Path(f"/etc/systemd/system/{UNIT}.d/folders.conf")
 # In the order of systemd.unit(5): of files with the same name the first counts.
 _FOLDERS: Final = ("etc/systemd/system", "run/systemd/system", "usr/local/lib/systemd/system", "usr/lib/systemd/system")
 _STATE: Final = Path("/var/lib")
@@ -29,12 +33,26 @@ _STORES: Final = tuple(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InstalledUnit:
-    """`command` is what it starts, `state` the folder that systemd gives to its user, None: none, `credentials` the file that names each."""
+    """`command` is what it starts, `state` the folder that systemd gives to its user, None: none, `credentials` the file that names each.
+
+    `user` is None also where this host has none of the name `user_name`; `sealed` are the files in which it is told that credentials lie.
+    """
 
     user: struct_passwd | None
+    user_name: str
     command: Sequence[str]
     state: Path | None
     credentials: dict[str, Path]
+    sealed: dict[str, Path]
+    access: UnitAccess
+
+    def closed(self, paths: Iterable[Path]) -> list[Path]:
+        """Those of the paths that it may not write to, in their order, each once."""
+        return [*dict.fromkeys(each for each in paths if self.access.to(each) is Access.READS)]
+
+    def hidden(self, paths: Iterable[Path]) -> list[Path]:
+        """Those of the paths that it does not see."""
+        return [*dict.fromkeys(each for each in paths if self.access.to(each) is Access.HIDDEN)]
 
     def option(self, name: str) -> Path | None:
         """The path that an option of the command has."""
@@ -59,10 +77,42 @@ def installed_unit(root: Path = Path("/")) -> InstalledUnit | None:
             said.pop(key, None)
     return InstalledUnit(
         user=_user(_last(said.get("User", ()))),
+        user_name=_last(said.get("User", ())),
         command=_words(_last(said.get("ExecStart", ())).lstrip(_PREFIXES)),
         state=next((_STATE / each.partition(":")[0] for each in _first(said.get("StateDirectory", ()))), None),
         credentials=dict(_credentials(said, root)),
+        sealed=dict(_sealed(said)),
+        access=unit_access({key: [value for value, _ in values] for key, values in said.items()}),
     )
+
+
+def opening(folders: Iterable[Path]) -> Sequence[str]:
+    """The lines of a drop-in by which the unit may write to folders; one that is missing stops no start."""
+    return ["[Service]", *(f"ReadWritePaths=-{written_as(each)}" for each in folders)]
+
+
+def to_open(folders: Iterable[Path]) -> Sequence[str]:
+    """The commands by which root lets the unit write to folders, whatever the drop-in says already."""
+    lines = " ".join(map(shlex.quote, opening(folders)))
+    return [
+        f"mkdir -p {FOLDERS.parent}",
+        f"printf '%s\\n' {lines} >> {FOLDERS}",
+        "systemctl daemon-reload && systemctl restart tinkbox",
+    ]
+
+
+def is_closed(folders: Sequence[Path]) -> str:
+    """What to say of folders that the unit may not write to, with the way out."""
+    named = " and ".join(map(str, folders))
+    return (
+        f"{UNIT} may not write to {named} (ProtectSystem=, ReadOnlyPaths=). `{' && '.join(to_open(folders))}` lets it"
+    )
+
+
+def is_hidden(folders: Sequence[Path]) -> str:
+    """What to say of folders that the unit does not see."""
+    named = " and ".join(map(str, folders))
+    return f"{UNIT} does not see {named} (ProtectHome=, PrivateTmp=, InaccessiblePaths=): name a folder elsewhere, such as one below /srv"
 
 
 def _lines(root: Path) -> Iterator[tuple[str, str, Path]]:
@@ -101,6 +151,15 @@ def _credentials(said: dict[str, list[tuple[str, Path]]], root: Path) -> Iterato
                 yield name, path
 
 
+def _sealed(said: dict[str, list[tuple[str, Path]]]) -> Iterator[tuple[str, Path]]:
+    """The files that are named by their whole path: without one of them systemd starts nothing."""
+    for key in ("LoadCredential", "LoadCredentialEncrypted"):
+        for value, _ in said.get(key, ()):
+            name, _, place = value.partition(":")
+            if place.startswith("/"):
+                yield name, Path(place)
+
+
 def _stored(root: Path) -> Iterator[str]:
     """The names of the credentials that lie where systemd looks for them (systemd.exec(5))."""
     for store in _STORES:
@@ -124,8 +183,10 @@ def _words(command: str) -> Sequence[str]:
 
 
 def _user(name: str) -> struct_passwd | None:
-    """The user by name; None where the host has none of that name, or none is named."""
+    """The user by name or number; None where the host has none such, or none is named."""
     try:
+        if name.isdecimal():
+            return getpwuid(int(name))
         return getpwnam(name) if name else None
     except KeyError:
         return None

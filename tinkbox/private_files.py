@@ -19,7 +19,9 @@ from pwd import getpwuid, struct_passwd
 from typing import Final, NamedTuple
 
 from tinkbox.host_users import user_name
+from tinkbox.installed_unit import UNIT, installed_unit
 from tinkbox.model.errors import Unavailable
+from tinkbox.unwritable import why_read_only
 
 _UMASK: Final = 0o077
 LEAST_SECRET: Final = 20  # characters; those that are made have 43
@@ -236,7 +238,8 @@ def _usable(folder: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise Unavailable(f"cannot use the data directory {folder}: {error.strerror}: {_remedy(folder)}") from None
+        way = why_read_only(folder) if error.errno == errno.EROFS else _remedy(folder)
+        raise Unavailable(f"cannot use the data directory {folder}: {error.strerror}: {way}") from None
 
 
 @contextmanager
@@ -321,7 +324,7 @@ def _refuse_link_elsewhere(path: Path, owner: int) -> None:
 
 def _can_be_given(folder: Path, owner: int) -> bool:
     """Whether a folder may be made the owner's: it is not the system's, and nothing of another user is in it."""
-    if _is_systems(folder):
+    if is_systems(folder):
         return False
     try:
         return all(each.lstat().st_uid == owner or _is_of_file_system(each) for each in folder.iterdir())
@@ -329,7 +332,7 @@ def _can_be_given(folder: Path, owner: int) -> bool:
         return False
 
 
-def _is_systems(folder: Path) -> bool:
+def is_systems(folder: Path) -> bool:
     """Whether programs of the system, or all its users, need a folder as it is (file-hierarchy(7))."""
     return folder in _SHARED_PLACES or any(each in (folder, *folder.parents) for each in _SYSTEMS)
 
@@ -365,6 +368,8 @@ def _refuse_unwritable(place: Path, folder: Path) -> None:
     """Raise Unavailable where the present user may not write to the folder, or to the `place` where it is to be made."""
     if place.is_dir() and os.access(place, os.R_OK | os.W_OK | os.X_OK, effective_ids=True):
         return
+    if os.statvfs(place).f_flag & os.ST_RDONLY:
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS), folder)
     me = user_name(os.geteuid())
     if place != folder:
         remedy = f"`sudo install -d -m 700 -o {me} {folder}` makes it"
@@ -412,9 +417,11 @@ def _is_of_file_system(path: Path) -> bool:
 
 
 def _remedy(folder: Path) -> str:
-    if _is_systems(folder):
+    if is_systems(folder):
         return "it is the system's: name a folder of its own with --data"
-    me = user_name(os.geteuid())
+    me, unit = user_name(os.geteuid()), installed_unit()
+    if unit is not None and unit.user is not None and unit.user.pw_uid == os.geteuid() != 0:
+        return f"`chown -R {me} {shlex.quote(str(folder))}` gives it to {me}, as which {UNIT} runs"
     return (
         "name another folder with --data, or run as its owner; where you know all that is in it, "
         f"`chown -R {me} {folder}` gives it to {me}, who runs this"

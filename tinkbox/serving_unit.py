@@ -5,15 +5,18 @@ from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from pwd import getpwuid, struct_passwd
+from typing import Final
 
 from tinkbox.engine.secrets.key import CREDENTIAL
-from tinkbox.installed_unit import InstalledUnit, installed_unit
-from tinkbox.model.errors import Refusal
+from tinkbox.installed_unit import UNIT, InstalledUnit, installed_unit
+from tinkbox.model.errors import Denied, Refusal
 from tinkbox.settings import CONFIG, load
 from tinkbox.settings.environment import AUTHORITY_KEY, credentials_folder
 
 # What each is, by the name of its credential.
 KEYS: Mapping[str, str] = {AUTHORITY_KEY: "the key of the box's authority", CREDENTIAL: "the key of secrets"}
+
+_OWN_USER: Final = "tinkbox"  # of systemd/sysusers.conf
 
 
 def serving_unit(data: Path, becomes: Path | None = None) -> InstalledUnit | None:
@@ -44,6 +47,36 @@ def only_the_unit_reads(unit: InstalledUnit | None) -> dict[str, Path]:
     }
 
 
+def lost_credentials(unit: InstalledUnit | None) -> list[str]:
+    """A warning of each credential of the unit whose file is missing, as far as this process can see that."""
+    named = {} if unit is None else unit.sealed
+    return [
+        f"{UNIT} does not start: the file {path} of its credential {name} is not there. Seal or copy it there, or take it out of "
+        "the unit (`systemctl cat tinkbox`)"
+        for name, path in named.items()
+        if _is_missing(path)
+    ]
+
+
+def no_user(unit: InstalledUnit) -> str:
+    """What to say of a unit whose user this host does not have."""
+    name = unit.user_name
+    return (
+        f"{UNIT} does not start: it runs as the user {name} (User=), and this host has no such user. Correct that "
+        f"(`systemctl cat tinkbox`), or make the user: `systemd-sysusers` makes {_OWN_USER}, `useradd --system {name}` any"
+    )
+
+
+def refuse_root(data: Path) -> None:
+    """Raise Denied where root would serve what the unit serves as its user, whose files are not to become root's."""
+    unit = serving_unit(data) if os.geteuid() == 0 else None
+    if unit is not None and unit.user is not None and unit.user.pw_uid != 0 and _is_of(data, unit.user):
+        raise Denied(
+            f"{data} belongs to the user {unit.user.pw_name}, as which {UNIT} serves it: `systemctl start tinkbox` starts that, "
+            "`tinkbox serve --check` and `journalctl -u tinkbox` say why it does not start"
+        )
+
+
 def new_owner(data: Path, unit: InstalledUnit | None) -> struct_passwd | None:
     """Whom systemd gives the folder to, with all in it, when it starts the unit; None: it stays whose it is."""
     is_given = unit is not None and unit.state == data and os.geteuid() == 0
@@ -57,6 +90,16 @@ def reader(data: Path, unit: InstalledUnit | None) -> struct_passwd | None:
     if unit.state == data:
         return getpwuid(0) if data.is_dir() else None
     return unit.user
+
+
+def _is_missing(path: Path) -> bool:
+    try:
+        path.stat()
+    except FileNotFoundError:
+        return True
+    except OSError:
+        return False
+    return False
 
 
 def _is_of(data: Path, user: struct_passwd | None) -> bool:

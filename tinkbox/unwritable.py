@@ -13,6 +13,7 @@ from typing import Final, NamedTuple
 
 from tinkbox.disk_room import mounted_at
 from tinkbox.host_users import user_name
+from tinkbox.installed_unit import installed_unit, is_closed
 from tinkbox.model.sizes import show_size
 from tinkbox.model.write_fault import WriteFault
 
@@ -110,13 +111,20 @@ def failing(folder: Path) -> Unwritable:
     return Unwritable(WriteFault.FAILING, text)
 
 
-def _read_only(folder: Path) -> Unwritable:
+def why_read_only(folder: Path) -> str:
+    """What to say of a folder on a file system that is read-only for us: of its disk, or by the unit that runs us."""
+    unit = installed_unit()
+    if unit is not None and (closed := unit.closed([folder])):
+        return is_closed(closed)
     place = mounted_at(folder)
-    return Unwritable(
-        WriteFault.READ_ONLY,
+    return (
         f"its file system, mounted at {place}, is read-only: `dmesg` tells whether the kernel made it so after an error of the disk; if "
-        f"not, `mount -o remount,rw {place}` has it take writes again",
+        f"not, `mount -o remount,rw {place}` has it take writes again"
     )
+
+
+def _read_only(folder: Path) -> Unwritable:
+    return Unwritable(WriteFault.READ_ONLY, why_read_only(folder))
 
 
 def _no_inode(folder: Path, free: int) -> Unwritable:

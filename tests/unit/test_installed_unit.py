@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 from pwd import getpwuid
 
-from tinkbox.installed_unit import installed_unit
+from tinkbox.installed_unit import installed_unit, to_open
 
 ME = getpwuid(os.getuid()).pw_name
 DROP_INS = "etc/systemd/system/tinkbox.service.d"
@@ -61,3 +61,17 @@ def test_a_credential_that_is_imported_by_a_pattern_has_to_be_there(tmp_path: Pa
     unit = installed_unit(tmp_path)
     assert unit is not None
     assert unit.credentials == {"tinkbox-secrets-key": named}
+
+
+def test_files_of_credentials_are_told_by_their_whole_path(tmp_path: Path) -> None:
+    lay(tmp_path, f"{DROP_INS}/keys.conf", "[Service]\nLoadCredential=a:/etc/a\nLoadCredentialEncrypted=b\nUser=0\n")
+    unit = installed_unit(tmp_path)
+    assert unit is not None
+    assert (unit.sealed, unit.user_name) == ({"a": Path("/etc/a")}, "0")
+    assert unit.user is not None
+    assert unit.user.pw_name == "root"
+
+
+def test_docs_have_the_commands_that_let_the_unit_write_to_a_folder() -> None:
+    docs = (Path(__file__).parents[2] / "docs/operating.md").read_text()
+    assert "\n".join(to_open([Path("/srv/tinkbox")])) in docs

@@ -4,27 +4,49 @@ import subprocess
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from tinkbox.installed_unit import UNIT
+from tinkbox.installed_unit import FOLDERS, UNIT, is_hidden, opening
 from tinkbox.model.errors import Unavailable
+from tinkbox.serving_unit import serving_unit
 from tinkbox.setup.placing import PLACES, packed, put
 
 PATIENCE_SECONDS = 10.0
 # Left where init was stopped between a change and the restart that it needs; a boot of the host removes it.
 RESTART_IS_DUE = Path("/run/tinkbox-restart-is-due")
+_WRITTEN_BY = "# Written by `tinkbox init`: the folders that tinkbox.yaml names, and that the unit may write to."
 _SYSCTL = "/usr/lib/systemd/systemd-sysctl"  # of systemd, unlike sysctl(8)
 Run = Callable[[Sequence[str]], None]
 
 
-def install(run: Run) -> list[str]:
+def install(run: Run, data: Path, folders: Sequence[Path]) -> list[str]:
     """Put its files where systemd reads them, and have them read; returns the paths of those that changed.
 
-    They are read each time: somebody may have stopped us between the two.
+    It may write to these `folders` then, which the appliance that serves `data` writes to.  The files are read each time:
+    somebody may have stopped us between the two.  Raises Unavailable, also for folders that the unit does not see.
     """
     changed = [str(path) for name, path in PLACES.items() if put(path, packed(name))]
+    changed += open_folders(data, folders)
     run(["systemd-sysusers", str(PLACES["sysusers.conf"])])
     run([_SYSCTL, str(PLACES["sysctl.conf"])])
     run(["systemctl", "daemon-reload"])
     return changed
+
+
+def open_folders(data: Path, folders: Sequence[Path]) -> list[str]:
+    """Let the unit write to folders; returns the drop-in where that had to be changed.  What it says already stays."""
+    unit = serving_unit(data)
+    if unit is None:
+        return []
+    if hidden := unit.hidden(folders):
+        raise Unavailable(is_hidden(hidden))
+    closed = unit.closed(folders)
+    if not closed:
+        return []
+    try:
+        before = FOLDERS.read_text() if FOLDERS.exists() else f"{_WRITTEN_BY}\n"
+    except (OSError, UnicodeDecodeError) as error:
+        raise Unavailable(f"cannot read {FOLDERS}: {error}") from None
+    put(FOLDERS, "\n".join([before.rstrip("\n"), *opening(closed), ""]).encode())
+    return [str(FOLDERS)]
 
 
 def start(run: Run) -> None:

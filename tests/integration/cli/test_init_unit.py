@@ -28,7 +28,7 @@ HOST = """\
 set -e
 mount -t tmpfs none /mnt && mkdir /mnt/upper /mnt/work
 mount -t overlay overlay -o lowerdir=/etc,upperdir=/mnt/upper,workdir=/mnt/work /etc
-for each in /var/lib /usr/local/bin /usr/local/share /usr/lib/sysusers.d /run; do mount -t tmpfs none $each; done
+for each in /var/lib /usr/local/bin /usr/local/share /usr/lib/sysusers.d /run /srv; do mount -t tmpfs none $each; done
 mkdir -p /run/systemd/system
 ip link set lo up && ip link add eth1 type veth peer name veth0000001 && ip link set veth0000001 up
 ./tinkbox init --yes --interface eth1 --address 172.30.0.1/24 --set-address --dhcp reservation
@@ -36,6 +36,12 @@ echo === again
 tinkbox init --yes
 echo === changed
 tinkbox init --yes --interface eth1 --dhcp off
+echo === moved
+kill $(cat $LOG.pid)
+while grep -qs serve /proc/$(cat $LOG.pid)/cmdline; do sleep 0.05; done
+rm $LOG.pid
+tinkbox init --yes --data /srv/tinkbox
+cat /etc/systemd/system/tinkbox.service.d/folders.conf
 echo === files
 for each in /etc/systemd/system/tinkbox.service /usr/lib/sysusers.d/tinkbox.conf /etc/sysctl.d/tinkbox.conf; do cat $each; done
 kill $(cat $LOG.pid)
@@ -71,7 +77,7 @@ def test_a_host_gets_program_unit_and_appliance_and_keeps_what_is_right(release:
         capture_output=True, text=True, timeout=DEADLINE, check=False,
     )  # fmt: skip
     assert (ran.returncode, ran.stderr) == (0, "")
-    first, again, changed, files = (
+    first, again, changed, moved, files = (
         each.split("\n", 1)[1] if n else each for n, each in enumerate(ran.stdout.split("=== "))
     )
     for said in (
@@ -92,9 +98,16 @@ def test_a_host_gets_program_unit_and_appliance_and_keeps_what_is_right(release:
     ):
         assert said in again
     assert "Changed: /etc/tinkbox/tinkbox.yaml." in changed
+    opened = "/etc/systemd/system/tinkbox.service.d/folders.conf"
+    assert (
+        f"unit            {opened}\n                {opened} lets it write to the folders that /etc/tinkbox/tinkbox.yaml names\n"
+        in moved
+    )
+    assert f"Changed: /etc/tinkbox/tinkbox.yaml, {opened}." in moved
+    assert moved.endswith("\n[Service]\nReadWritePaths=-/srv/tinkbox\n")
     assert files == "".join(
         (ROOT / "systemd" / name).read_text() for name in ("tinkbox.service", "sysusers.conf", "sysctl.conf")
     )
     read = ["systemd-sysusers /usr/lib/sysusers.d/tinkbox.conf", "systemctl daemon-reload"]
     started = ["systemctl --quiet enable tinkbox.service", "systemctl restart tinkbox.service"]
-    assert log.read_text().splitlines() == [*read, *started, *read, *read, *started]
+    assert log.read_text().splitlines() == [*read, *started, *read, *read, *started, *read, *started]

@@ -132,7 +132,7 @@ def test_check_says_of_a_folder_that_is_roots_what_the_start_as_the_units_user_s
         give(had.data, 0)
     looked, failed = checked(had), started(had)
     assert (looked.status, failed.status) == (1, 1), (looked, failed)
-    assert f"`chown -R {USER} {had.data}` gives it to {USER}, who runs this" in failed.err
+    assert f": `chown -R {USER} {had.data}` gives it to {USER}, as which tinkbox.service runs\n" in failed.err
     assert [f"tinkbox: {line}\n" for line in wrong(looked)] == [failed.err]
     give(had.data, UID)
     looked = checked(had)
@@ -171,3 +171,138 @@ def test_a_folder_of_the_system_is_not_to_be_given_away_for_a_file_of_the_audit(
     (told,) = wrong(checked(had))
     assert f"{USER} may not write there. Name a file in a folder of its own; `LogsDirectory=`" in told
     assert "install -d" not in told
+
+
+def strict(configuration: Configuration, more: str = "") -> None:
+    give(configuration.data, UID)
+    unit = configuration.path.parent / "units/tinkbox.service"
+    unit.write_text(f"{unit.read_text()}ProtectSystem=strict\n{more}")
+
+
+def test_folders_that_the_unit_may_not_write_to_are_told_with_the_drop_in_to_make(had: Configuration) -> None:
+    strict(had)
+    host = had.path.parent
+    had.data.joinpath("registry").rename(host / "my disk")
+    (had.data / "registry").symlink_to(host / "my disk")
+    os.chown(had.data / "registry", UID, UID, follow_symlinks=False)
+    (host / "log").mkdir()
+    os.chown(host / "log", UID, UID)
+    had.path.write_text(had.path.read_text() + f"audit: {{file: {host}/log/audit.jsonl}}\n")
+    looked = checked(had)
+    assert len(wrong(looked)) == 1, looked
+    (told,) = wrong(looked)
+    assert told.startswith(
+        f"tinkbox.service may not write to {had.data} and {host}/my disk and {host}/log (ProtectSystem=, ReadOnlyPaths=). `mkdir -p "
+    )
+    command, systemctl, _ = told.partition("`")[2].rpartition("`")[0].partition(" && systemctl")
+    assert systemctl
+    subprocess.run(
+        [*BEFORE, "sh", "-c", ON_HOST, "sh", "-c", command], env={**clean_environment(), "UNITS": str(host / "units")}, check=True
+    )  # fmt: skip
+    looked = checked(had)
+    assert (looked.status, wrong(looked)) == (0, []), looked
+
+
+def test_folder_that_the_unit_does_not_see_is_told(had: Configuration) -> None:
+    strict(had, "PrivateTmp=yes\n")
+    (told,) = wrong(checked(had))
+    assert (
+        f"tinkbox.service does not see {had.data} (ProtectHome=, PrivateTmp=, InaccessiblePaths=): name a folder"
+        in told
+    )
+
+
+def test_init_lets_the_unit_write_to_the_folders_that_the_settings_name(had: Configuration) -> None:
+    strict(had)
+    opening = (
+        "from pathlib import Path; from tinkbox.setup.unit import open_folders; "
+        f"print(open_folders(Path('{had.data}'), [Path('{had.data}'), Path('/srv/my disk')]))"
+    )
+    for printed in ("['/etc/systemd/system/tinkbox.service.d/folders.conf']", "[]"):
+        done = subprocess.run(
+            [*BEFORE, "sh", "-c", ON_HOST, PYTHON, "-c", opening],
+            env={**clean_environment(), "UNITS": str(had.path.parent / "units")}, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert (done.stdout, done.stderr) == (f"{printed}\n", "")
+    assert (had.path.parent / "units/tinkbox.service.d/folders.conf").read_text() == (
+        "# Written by `tinkbox init`: the folders that tinkbox.yaml names, and that the unit may write to.\n"
+        f'[Service]\nReadWritePaths=-{had.data}\nReadWritePaths=-"/srv/my disk"\n'
+    )
+    looked = checked(had)
+    assert (looked.status, wrong(looked)) == (0, []), looked
+
+
+@pytest.mark.parametrize("is_closed", [True, False])
+@pytest.mark.parametrize("what", ["the data folder", "the images"])
+def test_start_on_a_read_only_file_system_names_what_makes_it_so(
+    had: Configuration, what: str, is_closed: bool
+) -> None:
+    disk = had.data
+    if what == "the images":
+        disk = had.path.parent / "disk"
+        (had.data / "registry").rename(disk)
+        (had.data / "registry").symlink_to(disk)
+    give(had.data, UID)
+    if is_closed:
+        strict(had)
+    script = 'mount -t tmpfs -o uid=1,gid=1,mode=700 none "$DISK" && mount -o remount,ro "$DISK" && ' + ON_HOST
+    as_user = ("setpriv", "--reuid", USER, "--regid", USER, "--clear-groups")
+    failed = subprocess.run(
+        [*BEFORE, "sh", "-c", script, *as_user, PYTHON, "-m", "tinkbox", "serve", "--config", str(had.path)],
+        env={**clean_environment(), "UNITS": str(had.path.parent / "units"), "STATE": "", "DISK": str(disk)},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert failed.returncode == 1
+    way = f"ReadWritePaths=-{disk} >> " if is_closed else f"`mount -o remount,rw {disk}` has it"
+    for said in ("Read-only file system", way):
+        assert said in failed.stderr
+    assert "chown" not in failed.stderr
+
+
+def test_root_is_not_told_to_take_the_folder_of_the_units_user(had: Configuration) -> None:
+    give(had.data, UID)
+    failed = on_host(had, "serve", "--config", str(had.path))
+    assert failed.status == 1
+    assert (
+        f"{had.data} belongs to the user {USER}, as which tinkbox.service serves it: `systemctl start tinkbox` "
+        in failed.err
+    )
+    assert "chown" not in failed.err
+
+
+def test_a_unit_that_cannot_start_is_told(had: Configuration) -> None:
+    give(had.data, UID)
+    drop_in = had.path.parent / "units/tinkbox.service.d/keys.conf"
+    drop_in.parent.mkdir()
+    drop_in.write_text(f"[Service]\nLoadCredential=mine:{had.path}\nLoadCredential=other:{had.path}.lost\n")
+    looked = checked(had)
+    lost = [
+        line for line in looked.out.splitlines() if line.startswith("warning: tinkbox.service does not start: the file")
+    ]
+    assert (looked.status, len(lost)) == (0, 1), looked
+    assert f"the file {had.path}.lost of its credential other is not there" in lost[0]
+    drop_in.write_text("[Service]\nUser=no-such-user\n")
+    looked = checked(had)
+    assert len(wrong(looked)) == 1, looked
+    (told,) = wrong(looked)
+    assert (looked.status, "it runs as the user no-such-user (User=), and this host has no such user" in told) == (
+        1,
+        True,
+    )
+
+
+def test_forgetting_an_authority_whose_key_is_a_credential_tells_that_it_comes_back(had: Configuration) -> None:
+    give(had.data, UID)
+    drop_in = had.path.parent / "units/tinkbox.service.d/keys.conf"
+    drop_in.parent.mkdir()
+    drop_in.write_text(DROP_IN)
+    had.path.parent.joinpath("units/tinkbox.service").write_text(
+        f"[Service]\nUser={USER}\nExecStart=/usr/local/bin/tinkbox serve --data {had.data}\n"
+    )
+    done = on_host(had, "--data", str(had.data), "authority", "--forget")
+    assert done.status == 0, done.err
+    assert (
+        "tinkbox-authority-key of tinkbox.service (/etc/systemd/system/tinkbox.service.d/keys.conf), so the next start has the same"
+        in done.err
+    )
+    assert f"`rm -rf {had.data}/tls && systemctl daemon-reload`" in done.err

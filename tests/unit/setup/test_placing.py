@@ -53,7 +53,7 @@ def test_a_program_that_lacks_a_file_says_so() -> None:
 def test_the_unit_is_installed_once_and_read_each_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ran: list[Sequence[str]] = []
     monkeypatch.setattr(unit, "PLACES", {name: tmp_path / name for name in placing.PLACES})
-    assert unit.install(ran.append) == [str(tmp_path / name) for name in placing.PLACES]
+    assert unit.install(ran.append, tmp_path, []) == [str(tmp_path / name) for name in placing.PLACES]
     read = [*ran]
     assert [Path(each[0]).name for each in read] == ["systemd-sysusers", "systemd-sysctl", "systemctl"]
     unit.start(ran.append)
@@ -62,7 +62,7 @@ def test_the_unit_is_installed_once_and_read_each_time(tmp_path: Path, monkeypat
         ["systemctl", "restart", "tinkbox.service"],
     ]
     ran.clear()
-    assert unit.install(ran.append) == []
+    assert unit.install(ran.append, tmp_path, []) == []
     assert ran == read
 
 

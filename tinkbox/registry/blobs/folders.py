@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from tinkbox.model.errors import Unavailable
+from tinkbox.unwritable import why_read_only
 
 # How the kernel says that a disk or file system cannot give what it holds.
 UNREADABLE: Final = (errno.EIO, errno.EBADMSG, errno.EUCLEAN, errno.EILSEQ, errno.ENODATA, errno.EREMOTEIO)
@@ -73,7 +74,7 @@ class Folders:
             if error.errno not in use.errors:
                 raise
             faulty, verb = self._faulty(folders, use)
-            problem = f"the registry cannot {verb} its folder {faulty} ({error.strerror}): {_remedy(faulty, error)}"
+            problem = f"the registry cannot {verb} its folder {faulty} ({error.strerror}): {_remedy(faulty, self._root, error)}"
             with self._turn:
                 is_news = (faulty, verb) not in self._told
                 self._told.setdefault((faulty, verb), name)
@@ -108,14 +109,16 @@ class Folders:
         yield folder
 
 
-def _remedy(faulty: Path, error: OSError) -> str:
-    """What to type, or what there should be."""
+def _remedy(faulty: Path, root: Path, error: OSError) -> str:
+    """What to type, or what there should be; a unit is to let us write to all that is below `root`."""
     if error.errno in (errno.EACCES, errno.EPERM):
         return (
             f"give it back to tinkbox's user with `chown -R --reference={faulty.parent} {faulty}` and "
             f"`chmod u+rwx {faulty}`"
         )
-    if error.errno in (*UNREADABLE, errno.EROFS):
+    if error.errno == errno.EROFS:
+        return why_read_only(root.resolve())
+    if error.errno in UNREADABLE:
         return "look at the disk (`dmesg`)"
     return "put back the folder that was there, such as from a backup, so that tinkbox's user can read and write it"
 

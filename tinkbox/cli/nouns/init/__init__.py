@@ -48,7 +48,7 @@ def init(chosen: argparse.Namespace) -> int:
     changed = list[str]()
     try:
         settings = configured(chosen, ask, config, changed)
-        with_unit = place_program(chosen, changed, config)
+        with_unit = place_program(chosen, settings, changed, config)
         bring_osie(chosen, ask, settings.data, changed)
         start(chosen, settings.data, config, changed, with_unit=with_unit)
     except BaseException as end:

@@ -6,6 +6,7 @@ import time
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tinkbox.cli.output.printable import clean
 from tinkbox.cli.terminal.questions import Questions
@@ -16,13 +17,18 @@ from tinkbox.settings.doors import GROUP
 from tinkbox.settings.environment import default_data
 from tinkbox.setup.release_files import ReleaseFiles, find, place_osie, usual_folders
 
+if TYPE_CHECKING:
+    from tinkbox.settings.all_settings import Settings
+
 START_SECONDS = 30.0
 
 
-def place_program(chosen: argparse.Namespace, changed: list[str], config: Path) -> bool:
+def place_program(chosen: argparse.Namespace, settings: "Settings", changed: list[str], config: Path) -> bool:
     """Have the executable and the unit installed; returns whether the unit is what starts the appliance."""
+    from tinkbox.app import written_folders
     from tinkbox.cli.nouns.init.reference_files import place_reference
     from tinkbox.cli.reference.declarations import declared
+    from tinkbox.installed_unit import FOLDERS
     from tinkbox.setup import unit
     from tinkbox.setup.host import has_systemd
     from tinkbox.setup.placing import PROGRAM, put_program, running_program
@@ -43,9 +49,11 @@ def place_program(chosen: argparse.Namespace, changed: list[str], config: Path) 
     if config != CONFIG:
         print(clean(f"unit            not installed: it reads {CONFIG}, not {config}"))
         return False
-    files = unit.install(unit.run)
+    files = unit.install(unit.run, settings.data, written_folders(settings))
     changed += files
     print(clean(f"unit            {', '.join(files) or 'tinkbox.service is there already'}"))
+    if str(FOLDERS) in files:
+        print(clean(f"                {FOLDERS} lets it write to the folders that {config} names"))
     print(
         f"operators       root, and the group {GROUP}: `usermod -aG {GROUP} NAME` adds a colleague, from their next login on"
     )
@@ -137,9 +145,10 @@ def _files(chosen: argparse.Namespace) -> ReleaseFiles:
 
 def needs_restart(changed: Sequence[str], config: Path) -> bool:
     """Whether something was changed that an appliance reads only when it starts."""
+    from tinkbox.installed_unit import FOLDERS
     from tinkbox.setup.placing import PLACES, PROGRAM
 
-    return bool(set(changed) & {str(config), str(PROGRAM), str(PLACES["tinkbox.service"])})
+    return bool(set(changed) & {str(config), str(PROGRAM), str(PLACES["tinkbox.service"]), str(FOLDERS)})
 
 
 def _say_what_it_waits_for() -> None:

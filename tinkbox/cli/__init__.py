@@ -82,10 +82,10 @@ def _run(chosen: "argparse.Namespace") -> int:
                 return int(getattr(chosen, "selects_nothing", FAILED))
         return int(chosen.run(chosen) or DONE)
     except Refusal as refusal:
-        from tinkbox.client.refusals import Unreachable
+        from tinkbox.client.refusals import CutOff, Unreachable
 
         tell_refusal(refusal)
-        return UNREACHABLE if isinstance(refusal, Unreachable) else FAILED
+        return UNREACHABLE if isinstance(refusal, Unreachable) and not isinstance(refusal, CutOff) else FAILED
     except UnicodeEncodeError as error:
         # Python keeps the bytes of an argument, or of a variable, that are no text; only file names may have such.
         told = os.fsencode(str(error.object)).decode("ascii", "backslashreplace")

@@ -22,6 +22,10 @@ class Untrusted(Unreachable):
         super().__init__(" ".join([*(each if each.endswith((".", ":")) else f"{each};" for each in others), last]))
 
 
+class CutOff(Unreachable):
+    """The connection ended in the middle of an answer."""
+
+
 class Unanswered(Unavailable):
     """The connection ended before the answer came, so that what was asked may be done; `what` is that without the way out."""
 

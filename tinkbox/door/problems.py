@@ -127,20 +127,39 @@ def _detail(request: web.Request, error: web.HTTPException) -> str:
 
 @web.middleware
 async def refusals_become_problems(request: web.Request, handler: Handler) -> web.StreamResponse:
-    """The one place where a refusal meets HTTP; what is no refusal is our fault and a 500."""
+    """The one place where a refusal meets HTTP; what is no refusal is our fault and a 500.
+
+    Once an answer has begun there is no place for another one: it is cut off, so that its client sees that it has not got all.
+    """
     try:
         return await handler(request)
-    except Refusal as refusal:
-        return refusal_problem(refusal)
-    except web.HTTPException as error:
-        if error.status < 400:
-            raise
-        return problem(error.status, kind_of(error.status), _detail(request, error), headers=_kept(error.headers))
-    except ConnectionError:
-        # The client went away, and nobody reads this; aiohttp would write a traceback into the log.
-        return problem(400, "bad-request", "the connection broke")
     except Exception as error:
-        if isinstance(error, OSError) and (used_up := refusal_for(request, error)) is not None:
-            return refusal_problem(used_up)
-        _log.exception("request failed", extra={"action": "http.failed", "path": request.path})
-        return problem(500, "internal", "tinkbox failed to answer this; its log has the reason")
+        if not request.writer.output_size:
+            return _problem_of(request, error)
+        if not isinstance(error, (Refusal, web.HTTPException, ConnectionError)):
+            _log_failed(request, "request failed, and its answer is cut off")
+        if request.transport is not None:
+            request.transport.abort()
+        return web.Response()  # goes nowhere
+
+
+def _problem_of(request: web.Request, error: Exception) -> web.Response:
+    if isinstance(error, Refusal):
+        return refusal_problem(error)
+    if isinstance(error, web.HTTPException):
+        if error.status < HTTPStatus.BAD_REQUEST:
+            raise error
+        return problem(error.status, kind_of(error.status), _detail(request, error), headers=_kept(error.headers))
+    if isinstance(error, ConnectionError):
+        # The client went away, and nobody reads this; aiohttp would write a traceback into the log.
+        return problem(HTTPStatus.BAD_REQUEST, "bad-request", "the connection broke")
+    if isinstance(error, OSError) and (used_up := refusal_for(request, error)) is not None:
+        return refusal_problem(used_up)
+    _log_failed(request, "request failed")
+    return problem(
+        HTTPStatus.INTERNAL_SERVER_ERROR, "internal", "tinkbox failed to answer this; its log has the reason"
+    )
+
+
+def _log_failed(request: web.Request, what: str) -> None:
+    _log.exception(what, extra={"action": "http.failed", "path": request.path})

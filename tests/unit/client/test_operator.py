@@ -197,7 +197,7 @@ async def test_output_ends_only_when_the_appliance_says_so(tmp_path: Path) -> No
             async for each in operator.workflows.output("a/b", follow=False):
                 read.append(each)
 
-        with pytest.raises(Unreachable, match="ended the connection: was the appliance stopped"):
+        with pytest.raises(Unreachable, match="ended the connection in the middle of its answer"):
             await read_on()
         door.answer += b"event: end\ndata: {}\n\n"
         assert [each async for each in operator.workflows.output("a/b", "5.2", follow=True)] == read
@@ -229,7 +229,8 @@ async def test_an_answer_that_is_cut_off_is_told_in_plain_words(tmp_path: Path, 
     socket = tmp_path / "s"
     server = await asyncio.start_unix_server(begin, socket)
     told = (
-        f"^{socket} ended the connection: was the appliance stopped, or restarted\\? `systemctl status tinkbox` tells$"
+        f"^{socket} ended the connection in the middle of its answer: was the appliance stopped, or restarted\\? "
+        "`systemctl status tinkbox` tells. If it runs, its log has the reason$"
     )
     async with server, Operator(LastingConnection(socket=socket)) as operator:
         seen: list[int] = []

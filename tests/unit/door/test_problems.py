@@ -1,9 +1,13 @@
 """Refusals become HTTP answers in one place."""
 
+import asyncio
 from collections.abc import Callable
+from contextlib import suppress
 
 import pytest
 from aiohttp import web
+from aiohttp.base_protocol import BaseProtocol
+from aiohttp.http_writer import StreamWriter
 from aiohttp.test_utils import TestClient, TestServer, make_mocked_request
 
 from tinkbox.door.problems import refusals_become_problems, type_of
@@ -31,6 +35,12 @@ REFUSALS = [
     (TooMany("wait"), 429, "/problems/toomany"),
     (Invalid("bad"), 422, "/problems/invalid"),
 ]
+
+
+def asked() -> web.Request:
+    """A request of which nothing is answered yet."""
+    loop = asyncio.get_running_loop()
+    return make_mocked_request("GET", "/", writer=StreamWriter(BaseProtocol(loop), loop))
 
 
 async def answer_of(raiser: Callable[[web.Request], object]) -> tuple[int, dict[str, object], str]:
@@ -91,7 +101,7 @@ async def test_a_redirection_passes_unchanged() -> None:
         raise answer
 
     with pytest.raises(web.HTTPFound) as passed:
-        await refusals_become_problems(make_mocked_request("GET", "/"), handler)
+        await refusals_become_problems(asked(), handler)
     assert passed.value is answer
 
 
@@ -99,7 +109,7 @@ async def test_a_client_that_goes_away_leaves_nothing_in_the_log(caplog: pytest.
     async def handler(_: web.Request) -> web.Response:
         raise ConnectionResetError("the client went away")
 
-    assert (await refusals_become_problems(make_mocked_request("GET", "/"), handler)).status == 400
+    assert (await refusals_become_problems(asked(), handler)).status == 400
     assert caplog.records == []
 
 
@@ -107,7 +117,7 @@ async def test_who_takes_too_much_is_told_when_to_try_again() -> None:
     async def handler(_: web.Request) -> web.Response:
         raise TooMany("wait", retry_after=7)
 
-    answer = await refusals_become_problems(make_mocked_request("GET", "/"), handler)
+    answer = await refusals_become_problems(asked(), handler)
     assert (answer.status, answer.headers["Retry-After"]) == (429, "7")
 
 
@@ -117,3 +127,33 @@ async def test_who_takes_too_much_is_told_when_to_try_again() -> None:
 )
 def test_what_only_has_a_status_has_one_type_with_every_python(status: int, kind: str) -> None:
     assert type_of(status) == f"/problems/{kind}"
+
+
+@pytest.mark.parametrize(
+    ("error", "is_logged"), [(KeyError("kind"), True), (Unavailable("no engine"), False), (Denied("gone"), False)]
+)
+async def test_answer_that_has_begun_is_cut_off_and_no_other_follows_it(
+    error: Exception, is_logged: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def handler(request: web.Request) -> web.StreamResponse:
+        begun = web.StreamResponse()
+        await begun.prepare(request)
+        await begun.write(b"first")
+        raise error
+
+    app = web.Application(middlewares=[refusals_become_problems])
+    app.router.add_get("/", handler)
+    async with TestServer(app) as server:
+        assert server.port is not None
+        reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+        writer.write(b"GET / HTTP/1.1\r\nHost: box\r\n\r\n")
+        got = bytearray()
+        with suppress(ConnectionResetError):
+            while more := await reader.read(1000):
+                got += more
+        writer.close()
+    assert got.count(b"HTTP/1.1") <= 1
+    assert not got.endswith(b"0\r\n\r\n")
+    assert ["its answer is cut off" in each.message for each in caplog.records if each.levelname == "ERROR"] == (
+        [True] if is_logged else []
+    )

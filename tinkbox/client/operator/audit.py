@@ -20,7 +20,7 @@ class Audit:
         return await self._connection.document("GET", f"/v1/audit/verify?after={after}", seconds=600.0)
 
     async def exported(self, after: int = 0) -> AsyncIterator[bytes]:
-        """The bytes of all lines behind one, each line as JSON; raises Unreachable when the connection ends before."""
+        """The bytes of all lines behind one, each line as JSON; raises CutOff when the connection ends before."""
         async for chunk in self._connection.stream(f"/v1/audit/export?after={after}", {}):
             yield chunk
 

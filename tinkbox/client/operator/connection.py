@@ -18,7 +18,7 @@ from urllib.parse import quote, urlencode, urlsplit
 from tinkbox.client.operator.box_certificates import NO_TLS, distrusted, speaks_no_tls
 from tinkbox.client.operator.local_appliance import LocalAppliance, local_appliance
 from tinkbox.client.operator.other_doors import operator_door_advice, speaks_tls
-from tinkbox.client.refusals import Unanswered, Unreachable, Untrusted, kind_of, quoted, refusal_of
+from tinkbox.client.refusals import CutOff, Unanswered, Unreachable, Untrusted, kind_of, quoted, refusal_of
 from tinkbox.host_users import group_name, user_name
 from tinkbox.model.command_lines import PROGRAM, typable, typable_json
 from tinkbox.model.errors import Denied, Invalid, NotFound, Refusal, TooMany, Unavailable
@@ -240,7 +240,7 @@ class Connection(ABC):
     async def output(self, path: str, place: str) -> AsyncIterator[tuple[str, Document | None]]:
         """What is printed behind `place`, the beginning if empty; each piece with the place to go on from.
 
-        Before the first comes a place without a piece.  Raises Unreachable when the connection ends before the output
+        Before the first comes a place without a piece.  Raises CutOff when the connection ends before the output
         does.
         """
         headers = {"Accept": "text/event-stream", **({"Last-Event-ID": place} if place else {})}
@@ -400,10 +400,12 @@ class Connection(ABC):
             f"the appliance at {self.where} took the question, and did not answer within {seconds:g} s: {why}"
         )
 
-    def ended(self) -> Unreachable:
+    def ended(self) -> CutOff:
         """What to say of an answer that was cut off."""
         look = "`systemctl status tinkbox` tells" if self.socket else "see whether `tinkbox serve` runs there"
-        return Unreachable(f"{self.where} ended the connection: was the appliance stopped, or restarted? {look}")
+        return CutOff(
+            f"{self.where} ended the connection in the middle of its answer: was the appliance stopped, or restarted? {look}. If it runs, its log has the reason"
+        )
 
     def unreachable(self, error: Exception) -> Unreachable:
         """What to say of an error of the connection."""

@@ -5,7 +5,7 @@ A command of a person asks one question mostly; an event loop and aiohttp take t
 
 from collections.abc import Coroutine
 from contextlib import closing
-from http.client import HTTPConnection, HTTPException, HTTPSConnection
+from http.client import HTTPConnection, HTTPException, HTTPSConnection, IncompleteRead
 from pathlib import Path
 from select import POLLIN, poll
 from socket import AF_UNIX, SOCK_STREAM, socket
@@ -87,6 +87,8 @@ class QuickConnection(Connection):
             answer = response.read(MOST_ANSWERED + 1)
         except (HTTPException, OSError) as error:
             self._hang_up()
+            if isinstance(error, IncompleteRead) and (looks or method == "GET"):
+                raise self.ended() from None
             then = [work.broken] if work else []
             raise self.broken(method, path, error, *then, looks=looks, seconds=seconds) from None
         if len(answer) > MOST_ANSWERED:

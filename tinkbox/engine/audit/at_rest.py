@@ -30,18 +30,22 @@ def damage_of(audit: AuditTable, data: Path) -> str:
         chain.watch_for(head.number)
     for each in audit.after(after, MOST):
         chain.add(each)
-    problem = (
+    lines = (
         wrong
         or chain.verdict(head if head is not None and head.number > after else None).problem
         or audit.put_in_before(seals)
-        or _unwritten(audit, head, seals)
-        or _unguarded(audit)
     )
     # Of an appliance that starts the head follows its key at once.
-    if not problem and file is not None and head is None and file.read() == (None, ""):
-        problem = f"{file.path} is missing, so whether lines at the end are missing is not known"
-    if not problem and not audit.head().number and audit.had_lines():
-        problem = "all lines are missing, and there have been some"
+    missing = file is not None and head is None and not wrong and file.read() == (None, "")
+    found = [
+        lines,
+        f"{data / HEAD} is missing, so whether lines at the end are missing is not known" if missing else "",
+        _unwritten(audit, head, seals),
+        _unguarded(audit),
+    ]
+    if not any(found) and not audit.head().number and audit.had_lines():
+        found = ["all lines are missing, and there have been some"]
+    problem = ". Besides, ".join(filter(None, found))
     return f"the audit is not as it was written: {problem}. `tinkbox audit verify` says more" if problem else ""
 
 

@@ -647,3 +647,16 @@ def test_seal_is_of_all_that_a_line_tells() -> None:
     assert not seals.holds(2, {name: value for name, value in told.items() if name != "seal"})
     assert seals.holds(1, {}), "it was not sealed"
     assert not seals.holds(2, {"what": "\ud800"})
+
+
+async def test_missing_head_is_told_beside_triggers_that_are_missing(box: Appliance, tmp_path: Path) -> None:
+    await written(box, tmp_path, LINES)
+    with closing(sqlite3.connect(tmp_path / "tinkbox.sqlite")) as database:
+        Forger(database).delete("number > 5")
+        database.commit()
+    (tmp_path / HEAD).unlink()
+    told = damage(tmp_path)
+    assert (
+        f"{tmp_path / HEAD} is missing, so whether lines at the end are missing is not known. Besides, parts of" in told
+    )
+    assert "trigger audit_is_not_deleted" in told

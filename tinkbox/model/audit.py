@@ -43,6 +43,10 @@ EXAMINED: Final = "audit examined"
 # What it did when a line tells that others are lost.
 LOST: Final = "audit lost lines"
 # What is wrong with a line that has not the seal which it should have.
+# What a list says in the place of a row that is no line, or another one than its digest says.
+DAMAGED: Final = "this is no line of the audit: another program changed it. `tinkbox audit verify` says more"
+# What stands for the digest of a row that has none.
+NO_DIGEST: Final = "none"
 FOREIGN: Final = "was written by another program, or with another audit.key: its seal is wrong"
 FIELDS: Final = ("number", "who", "object")
 # How somebody showed who they are who typed a command on the data folder of a stopped appliance: as a user of its host.
@@ -57,7 +61,8 @@ class Kind(StrEnum):
 
     ASKED: somebody is about to change or read something; it stands before that is done.  DONE: what became of it, `times` of the
     same.  REFUSED: attempts that came to nothing, `times` of them.  OWN: what the appliance does by its configuration, or for a rollout.  CUT: all lines up to
-    `through` are deleted for their age, of which the last had the digest `through_digest`.
+    `through` are deleted for their age, of which the last had the digest `through_digest`.  DAMAGED: nothing, for another program
+    changed it; no line says that of itself.
     """
 
     ASKED = "asked"
@@ -65,6 +70,7 @@ class Kind(StrEnum):
     REFUSED = "refused"
     OWN = "own"
     CUT = "cut"
+    DAMAGED = "damaged"
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +167,10 @@ class Act:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line that stands, and its digest in hexadecimal digits; whether another one `ends` it is known in a list alone."""
+    """What stands in the place of a line, and its digest in hexadecimal digits; whether another one `ends` it is known in a list alone.
+
+    Another program may have changed either.
+    """
 
     number: int
     text: str
@@ -169,8 +178,24 @@ class Line:
     ends: bool = False
 
     def document(self) -> dict[str, Any]:
-        """As it is shown and exported: its own fields, and `digest`."""
-        return {**json.loads(self.text), "digest": self.digest}
+        """As it is shown and exported: its own fields, and `digest`; where it is damaged, that alone."""
+        told = self.told()
+        if told is not None:
+            return {**told, "digest": self.digest}
+        return {
+            **dict.fromkeys(_TEXTS, ""),
+            "number": self.number,
+            "kind": Kind.DAMAGED.value,
+            "why": DAMAGED,
+            "digest": "",
+        }
+
+    def told(self) -> Mapping[str, Any] | None:
+        """Its fields, None: it is damaged, for it has another digest, or is no line of this number."""
+        if line_digest(self.text) != self.digest:
+            return None
+        told = _fields(self.text)
+        return told if told is not None and told["number"] == self.number else None
 
 
 class Hindrance(StrEnum):
@@ -438,8 +463,8 @@ class Chain:
         if line.number < 1:
             return self._refuse(line.number, put_in_before(line.number))
         self._lines += 1
-        told = _fields(line.text)
-        if line_digest(line.text) != line.digest or told is None or told.get("number") != line.number:
+        told = line.told()
+        if told is None:
             return self._refuse(line.number, f"line {line.number} is not as it was written")
         self._is_told = told.get("what") == EXAMINED
         if not self._first:
@@ -519,12 +544,48 @@ class Chain:
         self._wrong, self._problem = number, problem
 
 
+# Fields that every line has, and those that are whole numbers.
+_TEXTS: Final = ("at", "kind", "who", "how", "from", "what", "object", "previous")
+_NUMBERS: Final = ("number", "asked", "status", "times", "through")
+# Numbers are below that for which SQLite has room; a line has objects in a list, and names in these.
+_MOST_NUMBER: Final = 2**63
+_DEEPEST: Final = 4
+
+
 def _fields(text: str) -> Mapping[str, Any] | None:
+    """The fields of a line, None: it is none, or has what no line has."""
     try:
         found = json.loads(text)
+        return found if isinstance(found, dict) and _is_line(found) else None
     except (ValueError, RecursionError):
         return None
-    return found if isinstance(found, dict) else None
+
+
+def _is_line(told: Mapping[str, Any]) -> bool:
+    """Raises ValueError where its time is none."""
+    return (
+        _has_texts(told, _TEXTS)
+        and all(_is_number(told.get(name, 0)) for name in _NUMBERS)
+        and "number" in told
+        and datetime.fromisoformat(told["at"]).tzinfo is not None
+        and isinstance(told.get("why", ""), str)
+        and isinstance(told.get("did", []), list)
+        and all(isinstance(did, dict) and _has_texts(did, ("what", "which")) for did in told.get("did", ()))
+        and _is_shallow(told, _DEEPEST)
+    )
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and -_MOST_NUMBER <= value < _MOST_NUMBER
+
+
+def _has_texts(document: Mapping[str, Any], names: Sequence[str]) -> bool:
+    return all(isinstance(document.get(name), str) for name in names)
+
+
+def _is_shallow(value: Mapping[str, Any] | Sequence[Any], levels: int) -> bool:
+    within = value.values() if isinstance(value, dict) else value
+    return levels > 0 and all(_is_shallow(each, levels - 1) for each in within if isinstance(each, (dict, list)))
 
 
 def _pieces(did: Did) -> list[Did]:

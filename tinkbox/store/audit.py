@@ -2,9 +2,11 @@
 
 Another program can make a column beside the sealed text, or an index, say something else than the text.  So lines are read NOT INDEXED, and what
 is looked for is looked for in the text.  What an index found is looked at again.
+
+It can put anything into a row as well: what is no JSON, no UTF-8, no text.  So what is looked for is looked for in _LINES, and a row is read by `_line` alone,
+so that its Line tells whether it is damaged.
 """
 
-import json
 import sqlite3
 from dataclasses import replace
 from datetime import datetime
@@ -12,6 +14,7 @@ from typing import Any, Final
 
 from tinkbox.model.audit import (
     EXAMINED,
+    NO_DIGEST,
     NONE_BEFORE,
     SEAL,
     Act,
@@ -23,7 +26,6 @@ from tinkbox.model.audit import (
     Seals,
     canonical,
     in_lines,
-    line_digest,
     line_of,
     missing_lines,
     put_in_before,
@@ -35,12 +37,29 @@ from tinkbox.store.schema import mend_parts, wrong_parts
 NOTHING_KNOWN: Final = Head()
 # Far above what an appliance could ever write, and below what SQLite has room for.
 _LAST: Final = 2**62
+# A line has some thousand octets.  What is longer is none, and no memory is taken by it.
+_MOST_OCTETS: Final = 64 * 1024
+# The rows, each with its `line` where that is an object of JSON, else null.
+_ROWS: Final = (
+    "(SELECT number, digest, line AS written, "  # noqa: S608  our own number
+    f"CASE WHEN typeof(line) = 'text' AND line GLOB '{{*' AND length(line) <= {_MOST_OCTETS} AND json_valid(line) THEN line END AS line "
+    "FROM audit NOT INDEXED)"
+)
+_LINES: Final = f"{_ROWS} AS audit"
+
+
+def _octets(column: str) -> str:
+    return f"CASE WHEN typeof({column}) = 'text' AND length(CAST({column} AS BLOB)) <= {_MOST_OCTETS} THEN CAST({column} AS BLOB) END"
+
+
+_DIGEST: Final = f"{_octets('digest')} AS digest_octets"
+_ROW: Final = f"number, {_octets('written')} AS octets, {_DIGEST}"
 # What the appliance says of its audit; the letters are looked for first, which takes half as long in a million lines.
 _OWN: Final = "instr(line, ?) AND json_extract(line, '$.who') = 'tinkbox' AND json_extract(line, '$.object') = 'audit' AND json_extract(line, '$.what') = ?"
 # Whether another line tells what became of this one: an index finds it, and its text decides.
 _ENDS: Final = (
-    "EXISTS (SELECT 1 FROM audit AS outcome WHERE outcome.asked = audit.number AND audit.number = "
-    "(SELECT json_extract(told.line, '$.asked') FROM audit AS told NOT INDEXED WHERE told.number = outcome.number))"
+    "EXISTS (SELECT 1 FROM audit AS outcome WHERE outcome.asked = audit.number AND audit.number = "  # noqa: S608  our own words
+    f"(SELECT json_extract(told.line, '$.asked') FROM {_ROWS} AS told WHERE told.number = outcome.number))"
 )
 _ORDERS: Final = {"number": "number", "who": "json_extract(line, '$.who')", "object": "json_extract(line, '$.object')"}
 
@@ -98,7 +117,7 @@ class AuditTable:
         if not known.number or self.digest(known.number) == known.digest:
             return ""
         followed = self._sql.execute(
-            "SELECT 1 FROM audit NOT INDEXED WHERE number > ? AND json_extract(line, '$.previous') = ? LIMIT 1",
+            f"SELECT 1 FROM {_LINES} WHERE number > ? AND json_extract(line, '$.previous') = ? LIMIT 1",  # noqa: S608  our own words
             (known.number, known.digest),
         ).fetchone()
         if followed:
@@ -113,24 +132,25 @@ class AuditTable:
         With `seals` a line of another program tells nothing.
         """
         rows = self._sql.execute(
-            f"SELECT number, line, digest FROM audit NOT INDEXED WHERE {_OWN} ORDER BY number DESC",  # noqa: S608  our own condition
+            f"SELECT {_ROW} FROM {_LINES} WHERE {_OWN} ORDER BY number DESC",  # noqa: S608  our own condition
             (_what(EXAMINED), EXAMINED),
         )
-        for row in rows:
-            told = json.loads(row["line"])
-            if seals is None or seals.holds(row["number"], told):
-                return Broken(
-                    number=row["number"], at=datetime.fromisoformat(str(told["at"])), why=str(told.get("why", ""))
-                )
+        for line in map(_line, rows):
+            told = line.told()
+            if told is not None and (seals is None or seals.holds(line.number, told)):
+                return Broken(number=line.number, at=datetime.fromisoformat(told["at"]), why=told.get("why", ""))
         return None
 
     def tells(self, what: str, why: str, seals: Seals | None = None) -> bool:
         """Whether a line of the appliance tells this already; with `seals` one of another program tells nothing."""
         rows = self._sql.execute(
-            f"SELECT number, line FROM audit NOT INDEXED WHERE {_OWN} AND json_extract(line, '$.why') = ?",  # noqa: S608  our own condition
+            f"SELECT {_ROW} FROM {_LINES} WHERE {_OWN} AND json_extract(line, '$.why') = ?",  # noqa: S608  our own condition
             (_what(what), what, why),
         )
-        return any(seals is None or seals.holds(row["number"], json.loads(row["line"])) for row in rows)
+        return any(
+            (told := line.told()) is not None and (seals is None or seals.holds(line.number, told))
+            for line in map(_line, rows)
+        )
 
     def has_seals(self) -> bool:
         """Whether a line has a seal, so that there was a key."""
@@ -163,17 +183,13 @@ class AuditTable:
     def _cut_through(self, seals: Seals | None) -> Head:
         """The last line that is deleted for its age, as the newest line says that announces so and is as the appliance wrote it."""
         rows = self._sql.execute(
-            "SELECT number, line, digest FROM audit NOT INDEXED WHERE number IN (SELECT number FROM audit WHERE through > 0) "
+            f"SELECT {_ROW} FROM {_LINES} WHERE number IN (SELECT number FROM audit WHERE through > 0) "  # noqa: S608  our own words
             "ORDER BY json_extract(line, '$.through') DESC, number DESC"
         ).fetchall()
-        for row in rows:
-            told = json.loads(row["line"])
-            if (
-                line_digest(row["line"]) == row["digest"]
-                and told["kind"] == Kind.CUT
-                and (seals is None or seals.holds(row["number"], told))
-            ):
-                return Head(int(told["through"]), str(told.get("through_digest", "")))
+        for line in map(_line, rows):
+            told = line.told()
+            if told is not None and told["kind"] == Kind.CUT and (seals is None or seals.holds(line.number, told)):
+                return Head(told.get("through", 0), str(told.get("through_digest", "")))
         return NOTHING_KNOWN
 
     def mend_parts(self) -> list[str]:
@@ -186,29 +202,35 @@ class AuditTable:
 
     def wrong_index(self) -> str:
         """The first row that an index does not have as the line has it, in SQLite's words; empty: there is none."""
-        (found,) = next(self._sql.execute("PRAGMA integrity_check(audit)"))
-        return "" if found == "ok" else str(found)
+        found = (str(each) for (each,) in self._sql.execute("PRAGMA integrity_check(audit)"))
+        # A row without a text or a digest is told as a line, and no index.
+        return next((each for each in found if each != "ok" and not each.startswith("NULL value in ")), "")
 
     def head(self) -> Head:
         """The last line."""
-        rows = self._sql.execute("SELECT number, digest FROM audit NOT INDEXED ORDER BY number DESC LIMIT 1").fetchall()
-        return Head(rows[0]["number"], rows[0]["digest"]) if rows else Head(0, NONE_BEFORE)
+        rows = self._sql.execute(
+            f"SELECT number, {_DIGEST} FROM audit NOT INDEXED ORDER BY number DESC LIMIT 1"  # noqa: S608  our own words
+        ).fetchall()
+        return Head(rows[0]["number"], _digest(rows[0])) if rows else Head(0, NONE_BEFORE)
 
     def after(self, number: int, limit: int) -> list[Line]:
         """The next lines in their order."""
         rows = self._sql.execute(
-            "SELECT number, line, digest FROM audit NOT INDEXED WHERE number > ? ORDER BY number LIMIT ?",
+            f"SELECT {_ROW} FROM {_LINES} WHERE number > ? ORDER BY number LIMIT ?",  # noqa: S608  our own words
             (number, limit),
         ).fetchall()
         return [_line(row) for row in rows]
 
     def digest(self, number: int) -> str:
         """The digest of a line, empty where there is none of that number."""
-        rows = self._sql.execute("SELECT digest FROM audit NOT INDEXED WHERE number = ?", (number,)).fetchall()
-        return str(rows[0]["digest"]) if rows else ""
+        rows = self._sql.execute(
+            f"SELECT {_DIGEST} FROM audit NOT INDEXED WHERE number = ?",  # noqa: S608  our own words
+            (number,),
+        ).fetchall()
+        return _digest(rows[0]) if rows else ""
 
     def listed(self, wanted: Listing) -> tuple[list[Line], int]:
-        """The lines that are wanted, and how many there are without the limit."""
+        """The lines that are wanted, and how many there are without the limit.  What is no line may be any, so it is always among them."""
         conditions, values = ["TRUE"], list[Any]()
         if not wanted.every:
             conditions.append(f"NOT (json_extract(line, '$.kind') = 'asked' AND {_ENDS})")
@@ -223,43 +245,45 @@ class AuditTable:
             conditions.append(
                 "(instr(lower(json_extract(line, '$.object')), ?) OR EXISTS (SELECT 1 FROM json_each(line, '$.names') WHERE instr(lower(value), ?)) "
                 "OR EXISTS (SELECT 1 FROM json_each(line, '$.did') AS done WHERE "
-                "instr(lower(json_extract(done.value, '$.which')), ?) OR EXISTS "
-                "(SELECT 1 FROM json_each(done.value, '$.names') AS called WHERE instr(lower(called.value), ?))))"
+                "CASE done.type WHEN 'object' THEN instr(lower(json_extract(done.value, '$.which')), ?) OR EXISTS "
+                "(SELECT 1 FROM json_each(done.value, '$.names') AS called WHERE instr(lower(called.value), ?)) END))"
             )
             values += [wanted.object.lower()] * 4
         if wanted.what:
             conditions.append(
                 "(instr(lower(json_extract(line, '$.what')), ?) OR EXISTS (SELECT 1 FROM json_each(line, '$.did') "
-                "WHERE instr(lower(json_extract(value, '$.what')), ?)))"
+                "WHERE CASE type WHEN 'object' THEN instr(lower(json_extract(value, '$.what')), ?) END))"
             )
             values += [wanted.what.lower()] * 2
-        where = " AND ".join(conditions)
+        where = f"(line IS NULL OR ({' AND '.join(conditions)}))"
         way = "DESC" if wanted.order.descending else "ASC"
         order = ", ".join(dict.fromkeys(f"{_ORDERS[each]} {way}" for each in (wanted.order.field, "number")))
-        question = f"SELECT number, line, digest, {_ENDS} AS ends FROM audit NOT INDEXED WHERE {where} ORDER BY {order} LIMIT ?"  # noqa: S608  our own conditions
+        question = f"SELECT {_ROW}, {_ENDS} AS ends FROM {_LINES} WHERE {where} ORDER BY {order} LIMIT ?"  # noqa: S608  our own conditions
         rows = self._sql.execute(question, [*values, wanted.limit or -1]).fetchall()
         total = len(rows)
         if wanted.limit and total == wanted.limit:
-            counting = f"SELECT count(*) AS n FROM audit NOT INDEXED WHERE {where}"  # noqa: S608  our own conditions
+            counting = f"SELECT count(*) AS n FROM {_LINES} WHERE {where}"  # noqa: S608  our own conditions
             total = int(self._sql.execute(counting, values).fetchone()["n"])
         return [replace(_line(row), ends=bool(row["ends"])) for row in rows], total
 
     def old(self, before: datetime, seals: Seals | None = None) -> Head | None:
         """The last of the lines from the first on that are older and not announced to be deleted yet, None: there is none."""
         rows = self._sql.execute(
-            "SELECT number, digest FROM audit NOT INDEXED WHERE number > ?1 AND number < ifnull((SELECT number FROM audit NOT INDEXED WHERE json_extract(line, '$.at') >= ?2 "
+            f"SELECT number, {_DIGEST} FROM audit NOT INDEXED WHERE number > ?1 AND number < ifnull((SELECT number FROM {_LINES} WHERE json_extract(line, '$.at') >= ?2 "  # noqa: S608  our own words
             "AND number > ?1 ORDER BY number LIMIT 1), (SELECT max(number) + 1 FROM audit NOT INDEXED)) ORDER BY number DESC LIMIT 1",
             (self._cut_through(seals).number, before.isoformat()),
         ).fetchall()
-        return Head(rows[0]["number"], rows[0]["digest"]) if rows else None
+        return Head(rows[0]["number"], _digest(rows[0])) if rows else None
 
     def newest_before(self, moment: datetime) -> datetime | None:
         """The time of the last line that is no later than a moment."""
         rows = self._sql.execute(
-            "SELECT json_extract(line, '$.at') AS at FROM audit NOT INDEXED WHERE json_extract(line, '$.at') <= ? ORDER BY number DESC LIMIT 1",
+            f"SELECT {_ROW} FROM {_LINES} WHERE json_extract(line, '$.at') <= ? ORDER BY number DESC",  # noqa: S608  our own words
             (moment.isoformat(),),
-        ).fetchall()
-        return datetime.fromisoformat(rows[0]["at"]) if rows else None
+        )
+        found = (told for line in map(_line, rows) if (told := line.told()) is not None)
+        newest = next(found, None)
+        return datetime.fromisoformat(newest["at"]) if newest is not None else None
 
     def cut(self, most: int, seals: Seals | None = None) -> int:
         """Delete so many of the lines that a line says to be deleted, the last of them at the end; returns how many there were.
@@ -305,4 +329,15 @@ def _what(text: str) -> str:
 
 
 def _line(row: sqlite3.Row) -> Line:
-    return Line(row["number"], row["line"], row["digest"])
+    return Line(row["number"], _text(row["octets"], ""), _digest(row))
+
+
+def _digest(row: sqlite3.Row) -> str:
+    return _text(row["digest_octets"], NO_DIGEST)
+
+
+def _text(octets: bytes | None, otherwise: str) -> str:
+    try:
+        return otherwise if octets is None else octets.decode()
+    except UnicodeDecodeError:
+        return otherwise

@@ -75,7 +75,7 @@ def _make_audit_anew(connection: sqlite3.Connection) -> None:
     try:
         connection.execute("DROP TABLE IF EXISTS audit_before")
         connection.execute(
-            "CREATE TABLE audit_before AS SELECT number, line, digest FROM audit NOT INDEXED ORDER BY number"
+            "CREATE TABLE audit_before AS SELECT number, ifnull(line, '') AS line, ifnull(digest, '') AS digest FROM audit NOT INDEXED ORDER BY number"
         )
         connection.execute("DROP TABLE audit")
         connection.execute(_made(_version(connection))["table", _AUDIT])

@@ -86,11 +86,11 @@ def _old(rest: str) -> tuple[str, str]:
 
 
 def datagram(*, facility: int, severity: Severity, at: str, host: str, program: str, kind: str, text: str) -> bytes:
-    """A message as RFC 5424 §6 has it, in UTF-8; `at` is a time in ISO 8601 with its zone, `kind` the MSGID.
+    """A message as RFC 5424 §6 has it, in UTF-8; `at` is a time in ISO 8601 with its zone, empty: not known, `kind` the MSGID.
 
     `host`, `program` and `kind` have no spaces.  A text of ASCII needs no byte order mark (§6.4).
     """
-    return f"<{facility * 8 + severity}>1 {at} {host} {program} - {kind} - {text}".encode()
+    return f"<{facility * 8 + severity}>1 {at or '-'} {host} {program} - {kind} - {text}".encode()
 
 
 def framed(message: bytes) -> bytes:

@@ -233,6 +233,53 @@ def test_check_tells_lines_that_another_program_changed_a_missing_key_and_a_file
     assert (checked.status, "line 2 is not as it was written" in checked.out) == (1, True), checked.out
 
 
+@pytest.mark.parametrize(
+    "change",
+    ["line = CAST(replace(line, 'pushed', 'forged') AS BLOB)", "line = '[1]'", "digest = CAST(x'fffe' AS TEXT)"],
+    ids=["an octet string", "a list", "a digest that is no UTF-8"],
+)
+def test_row_that_is_no_line_is_told_by_every_command_and_stops_none(configuration: Configuration, change: str) -> None:
+    file = configuration.data.parent / "copy" / "audit.jsonl"
+    file.parent.mkdir()
+    configuration.path.write_text(configuration.path.read_text() + f"audit: {{file: {file}}}\n")
+    give_osie(configuration.data)
+    with serving(configuration):
+        push(configuration)
+        until(lambda: file.exists() and file.read_text().count("\n") == 2, "the file to be written")
+        push(configuration, 2)
+    with opened(configuration) as database:
+        database.execute("DELETE FROM audit_delivery")
+        database.execute(f"UPDATE audit SET {change} WHERE number = 2")
+    file.write_text(file.read_text().splitlines(keepends=True)[0])
+    why = "this is no line of the audit: another program changed it. `tinkbox audit verify` says more"
+    checked = run_here("serve", "--config", str(configuration.path), "--check")
+    assert (checked.status, "line 2 is not as it was written" in checked.out) == (1, True), checked.out
+    with serving(configuration):
+        until(lambda: '"number": 4' in file.read_text(), "the file to have those behind it")
+        copied = [json.loads(each) for each in file.read_text().splitlines()]
+        assert [each["number"] for each in copied[:4]] == [1, 2, 3, 4]
+        exported = tinkbox(configuration, "audit", "export")
+        assert exported.status == 0, exported.err
+        assert copied[1] == json.loads(exported.out.splitlines()[1]) == lines(configuration)[1]
+        assert (copied[1]["kind"], copied[1]["who"], copied[1]["why"]) == ("damaged", "", why)
+        for words in ((), ("--sort", "who"), ("--every",)):
+            listed = tinkbox(configuration, "audit", "list", *words)
+            assert (listed.status, f"damaged: line 2; {why}" in listed.out, "forged" in listed.out) == (0, True, False)
+        command = [*PROGRAM, "--data", str(configuration.data), "audit", "watch", "--after", "1", "-o", "table"]
+        with subprocess.Popen(
+            command, cwd=ROOT, env=clean_environment(), stdout=subprocess.PIPE, text=True
+        ) as watching:
+            assert watching.stdout is not None
+            assert watching.stdout.readline() == f"damaged: line 2; {why}\n"
+            assert "hardware pushed" in watching.stdout.readline() + watching.stdout.readline()
+            watching.kill()
+        examined = tinkbox(configuration, "audit", "verify")
+        assert (examined.status, "line 2 is not as it was written" in examined.err) == (1, True), examined.err
+        assert "AuditBroken" in tinkbox(configuration, "doctor", "-o", "json").out
+        assert tinkbox(configuration, "audit", "verify", str(file)).status == 1
+        push(configuration, 3)
+
+
 SWALLOWS = 'BEFORE INSERT ON AUDIT WHEN new.line LIKE \'%"kind":"done"%\' BEGIN SELECT raise(IGNORE); END'
 
 

@@ -51,7 +51,7 @@ async def _lay(path: Path) -> None:
 _NEW: list[bytes] = []
 
 # Its migration makes the table as well, which is empty then.
-ROOM_OF_AUDIT = "INSERT INTO room SELECT 'audit', ifnull(sum(192 + length(line)), 0), count(*) FROM audit"
+ROOM_OF_AUDIT = "INSERT INTO room SELECT 'audit', ifnull(sum(192 + length(ifnull(line, ''))), 0), count(*) FROM audit"
 
 
 def counted(path: Path) -> tuple[list[tuple[str, int, int]], list[tuple[str, int, int]]]:

@@ -2,13 +2,15 @@
 
 import json
 from collections.abc import Sequence
+from datetime import UTC, datetime
 
 import pytest
 
-from tinkbox.model.audit import NONE_BEFORE, Chain, Verdict, canonical, line_digest
+from tinkbox.model.audit import NONE_BEFORE, Act, Chain, Kind, Verdict, canonical, line_digest, line_of
 from tinkbox.model.audit_copies import CopiedLines
 from tinkbox.model.errors import Invalid
 
+AT = datetime(2026, 11, 30, 16, tzinfo=UTC)
 TRADITIONAL = "Nov 30 16:00:00 box tinkbox: "
 RFC_5424 = "<110>1 2026-11-30T16:00:00.000000+00:00 box tinkbox - audit - "
 
@@ -17,9 +19,9 @@ def written(count: int) -> list[bytes]:
     """Lines as `tinkbox audit export` prints them."""
     found, previous = [], NONE_BEFORE
     for number in range(1, count + 1):
-        fields = {"number": number, "previous": previous, "kind": "own", "what": "x {y}", "object": "z"}
-        previous = line_digest(canonical(fields))
-        found.append(json.dumps({**fields, "digest": previous}).encode() + b"\n")
+        line = line_of(Act(kind=Kind.OWN, what="x {y}", object="z"), number, AT, previous)
+        previous = line.digest
+        found.append(json.dumps(line.document()).encode() + b"\n")
     return found
 
 

@@ -52,6 +52,7 @@ results:
   asked        it was asked for, and another line tells what became of it (with --every)
   under way    it is being done, such as a shell that is open
   unknown      it was asked for, and the appliance ended before it could tell what became of it
+  damaged      another program changed it, so nothing of it is told but its number; `tinkbox audit verify` says more
 """
 FORMATS: Final = ("table", "json")
 STANDARD: Final = Path("-")
@@ -64,6 +65,8 @@ def result(line: Document) -> str:
     if line["kind"] == "asked":
         return "asked" if line.get("outcome") == "told" else str(line.get("outcome", "unknown"))
     why = f" {line['why']}" if line.get("why") else ""
+    if line["kind"] == "damaged":
+        return f"damaged: line {line['number']};{why}"
     times = f", {line['times']} times" if "times" in line else ""
     if line["kind"] == "refused":
         return f"refused {line.get('status', '')}".strip() + f"{times}:{why}"
@@ -200,6 +203,8 @@ def watch(chosen: argparse.Namespace) -> None:
 
 
 def _for_people(line: Document) -> str:
+    if line["kind"] == "damaged":
+        return clean(result(line))
     told = (moment(line["at"]), line["who"] or "?", line["how"] or "-", line["from"] or "-", what(line), thing(line))
     asks = line["kind"] == "asked"
     return clean("  ".join(str(each) for each in (*told, "asked" if asks else result(line)) if each))

@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Final, NoReturn, Protocol
 
 from tinkbox.engine.audit.audit import Audit
-from tinkbox.model.audit import Line
+from tinkbox.model.audit import Kind, Line
 from tinkbox.model.audit_places import AuditPlaces, Delivery, SyslogServer
 from tinkbox.model.errors import Unavailable
 from tinkbox.wire.syslog import Severity, datagram, framed
@@ -45,6 +45,7 @@ _HEARD: Final = 4096
 _NUMBER: Final = struct.Struct("=i")
 _LAST_LINE: Final = 64 * 1024
 _AUTHPRIV: Final = 10  # RFC 5424 §6.2.1: security and authorization messages
+_WARNINGS: Final = (Kind.REFUSED, Kind.DAMAGED)
 _log = logging.getLogger(__name__)
 
 
@@ -319,7 +320,7 @@ class Syslog:
     def _message(self, line: Line) -> bytes:
         told = line.document()
         return datagram(
-            facility=_AUTHPRIV, severity=Severity.WARNING if told["kind"] == "refused" else Severity.NOTICE,
+            facility=_AUTHPRIV, severity=Severity.WARNING if told["kind"] in _WARNINGS else Severity.NOTICE,
             at=told["at"], host=self._host_name, program="tinkbox", kind="audit", text=json.dumps(told),
         )  # fmt: skip
 

@@ -20,6 +20,7 @@ from tinkbox.engine.audit.head import HEAD, KEY, HeadFile
 from tinkbox.engine.people.tokens import Tokens
 from tinkbox.model.access import Right, operator
 from tinkbox.model.audit import (
+    DAMAGED,
     EXAMINED,
     FOREIGN,
     LOST,
@@ -37,6 +38,7 @@ from tinkbox.model.audit import (
     unwritten_lines,
 )
 from tinkbox.model.errors import Unavailable
+from tinkbox.model.listing import Order
 from tinkbox.store.audit import AuditTable
 
 LINES = 8
@@ -647,6 +649,120 @@ def test_seal_is_of_all_that_a_line_tells() -> None:
     assert not seals.holds(2, {name: value for name, value in told.items() if name != "seal"})
     assert seals.holds(1, {}), "it was not sealed"
     assert not seals.holds(2, {"what": "\ud800"})
+
+
+DEEP = "'{\"a\":' || replace(hex(zeroblob(400)), '00', '[') || replace(hex(zeroblob(400)), '00', ']') || '}'"
+ROWS = {
+    "an octet string": "line = CAST(replace(line, 'anna', 'bert') AS BLOB)",
+    "a list": "line = '[1]'",
+    "a number": "line = '7'",
+    "something behind it": "line = line || char(0) || 'x'",
+    "no JSON": "line = 'xx'",
+    "no JSON that has letters of a line": "line = replace(line, '{', '{x')",
+    "nothing": "line = ''",
+    "no UTF-8": "line = CAST(CAST(replace(line, 'anna', '#') AS BLOB) || x'fffe' AS TEXT)",
+    "a name that is no UTF-8": "line = replace(line, 'anna', CAST(x'fffe' AS TEXT))",
+    "without fields of a line": "line = '{\"number\":4}'",
+    "things that are none": 'line = json_set(line, \'$.did\', json(\'["x", 7, {"what": "y"}]\'))',
+    "another time": "line = json_set(line, '$.at', 5)",
+    "deep JSON": f"line = {DEEP}",
+    "very deep JSON": f"line = {DEEP.replace('400', '5000')}",
+    "very long": "line = json_set(line, '$.why', hex(zeroblob(50000000)))",
+    "a changed text": "line = replace(line, 'anna', 'bert')",
+    "a digest that is an octet string": "digest = CAST(digest AS BLOB)",
+    "a digest that is no UTF-8": "digest = CAST(x'fffe' AS TEXT)",
+    "a digest that is none": "digest = 5",
+    "null": "line = NULL",
+    "no digest": "digest = NULL",
+}
+LISTINGS = (
+    Listing(),
+    Listing(every=True, order=Order("who")),
+    Listing(object="box"),
+    Listing(what="work"),
+    Listing(who="bert"),
+    Listing(since=AT - timedelta(days=9000)),
+    Listing(limit=LINES),
+)
+
+
+def _with_row(changed: str, number: int = 4) -> Callable[[Forger], object]:
+    def change(forger: Forger) -> None:
+        """Also what the table was made not to take."""
+        made = "SELECT sql FROM sqlite_master WHERE type = 'table' AND name = 'audit'"
+        (before,) = forger.sql.execute(made).fetchone()
+        put_schema(forger.sql, before.replace(" NOT NULL", ""))
+        counts = (
+            "UPDATE room SET octets = octets {} (SELECT sum(length(ifnull(line, ''))) FROM audit) WHERE kind = 'audit'"
+        )
+        forger.sql.execute(counts.format("-"))
+        forger.sql.execute(f"UPDATE audit SET {changed} WHERE number = {number}")
+        forger.sql.execute(counts.format("+"))
+        forger.sql.commit()
+        put_schema(forger.sql, before)
+
+    return change
+
+
+@pytest.mark.parametrize("runs", [True, False], ids=["while it runs", "while it is stopped"])
+@pytest.mark.parametrize("changed", ROWS.values(), ids=ROWS.keys())
+async def test_row_that_is_no_line_is_named_and_shown_as_that_and_stops_nothing(
+    box: Appliance, tmp_path: Path, changed: str, runs: bool
+) -> None:
+    audit = await written(box, tmp_path, LINES)
+    genuine = await audit.after(0, 99)
+    tamper(tmp_path, _with_row(changed))
+    assert "line 4 is not as it was written" in damage(tmp_path)
+    if not runs:
+        audit = audit_in(box, tmp_path)
+        await audit.load()
+        await audit.remember()
+    shown = {line.number: line.document() for line in await audit.after(0, LINES)}
+    assert {number: told for number, told in shown.items() if number != 4} == {
+        line.number: line.document() for line in genuine if line.number != 4
+    }
+    empty = dict.fromkeys(("at", "who", "how", "from", "what", "object", "previous", "digest"), "")
+    assert shown[4] == {**empty, "number": 4, "kind": "damaged", "why": DAMAGED}
+    for wanted in LISTINGS:
+        found, total = await audit.listed(wanted)
+        assert total >= len(found)
+        listed = {line.number: line.document() for line in found}
+        assert listed.get(4, shown[4]) == shown[4]
+    assert (await audit.verify()).problem == "line 4 is not as it was written"
+    assert audit.broken is not None
+    assert audit.broken.why == "line 4 is not as it was written"
+    await audit.begin(ACT)
+    assert (await audit.verify(after=audit.broken.number)).problem == ""
+    await box.store.read(lambda tables: tables.audit.newest_before(AT + timedelta(days=9000)))
+
+
+@pytest.mark.parametrize("number", [1, LINES])
+@pytest.mark.parametrize("changed", ROWS.values(), ids=ROWS.keys())
+async def test_row_that_is_no_line_keeps_no_other_from_being_deleted_for_its_age(
+    box: Appliance, tmp_path: Path, changed: str, number: int
+) -> None:
+    await written(box, tmp_path, LINES)
+    tamper(tmp_path, _with_row(changed, number))
+    box.clock.forward(timedelta(days=400).total_seconds())
+    audit = audit_in(box, tmp_path, timedelta(days=365))
+    await audit.load()
+    assert await audit.delete_old() == LINES
+
+
+async def test_row_that_is_no_line_among_those_that_tell_what_the_appliance_found_is_passed_over(
+    box: Appliance, tmp_path: Path
+) -> None:
+    await written(box, tmp_path, 2)
+    tamper(tmp_path, _with_row("line = '7'", 2))
+    audit = audit_in(box, tmp_path)
+    assert (await audit.verify()).problem
+    told = audit.broken
+    assert told is not None
+    tamper(tmp_path, _with_row(ROWS["something behind it"], told.number))
+    later = audit_in(box, tmp_path)
+    await later.load()
+    await later.remember()
+    assert later.broken is None or later.broken.number != told.number
 
 
 async def test_missing_head_is_told_beside_triggers_that_are_missing(box: Appliance, tmp_path: Path) -> None:

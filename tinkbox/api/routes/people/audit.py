@@ -59,6 +59,8 @@ class LineDocument(_From):
 
     Its `seal` is made of the rest with `audit.key`; lines of earlier releases have none.
 
+    Of a line that another program changed `number` is told, the `kind` is `damaged`, `why` says so, and the rest is empty.
+
     A list has beside it what became of what a line only asks, its `outcome`, which is no part of it.
     """
 

@@ -2,6 +2,7 @@
 
 import json
 import signal
+import socket
 import sys
 import threading
 from collections.abc import Callable
@@ -290,3 +291,25 @@ def test_how_far_it_came_is_told_when_it_is_told_to_end(
         "tinkbox: 1 of 4 was done, and it is uncertain whether two was; the others are as they were: "
         "type the same again for the rest\n"
     )
+
+
+@pytest.mark.parametrize("command", ["hardware list", "audit export"], ids=["whole", "as it comes"])
+def test_answer_that_is_cut_off_is_a_failure_of_an_appliance_that_was_reached(
+    tinkbox: Tinkbox, tmp_path: Path, command: str
+) -> None:
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(str(tmp_path / "operator.sock"))
+        listening.listen()
+
+        def begin() -> None:
+            taken, _ = listening.accept()
+            with taken:
+                taken.recv(10_000)
+                taken.sendall(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n7\r\n[{}, {}\r\n")
+
+        answering = threading.Thread(target=begin)
+        answering.start()
+        ended = tinkbox("--data", str(tmp_path), *command.split())
+        answering.join()
+    assert ended.status == 1
+    assert "ended the connection in the middle of its answer" in ended.err

@@ -266,3 +266,17 @@ async def test_what_lasts_by_the_events_of_an_earlier_release_has_its_since(tmp_
         ("A", "", "", "x"): 4,
     }
     assert {str(each.told["message"]) for each in lasting.values()} == {"A."}
+
+
+async def test_audit_keeps_its_lines_where_its_table_is_made_once_more(tmp_path: Path) -> None:
+    lines = [(number, json.dumps({"who": "anna", "what": f"thing {number}"}), "0" * 64) for number in (3, 4)]
+    with database_of(tmp_path / "db", 53) as connection:
+        connection.execute("DROP TRIGGER audit_is_added_to_at_its_end")
+        connection.executemany("INSERT INTO audit (number, line, digest) VALUES (?, ?, ?)", lines)
+        counted = connection.execute("SELECT octets, number FROM room WHERE kind = 'audit'").fetchall()
+    async with opened_store(tmp_path / "db") as store:
+        assert await store.read(lambda tables: tables.audit.wrong_parts()) == []
+    with closing(sqlite3.connect(tmp_path / "db")) as connection:
+        assert connection.execute("SELECT number, line, digest FROM audit ORDER BY number").fetchall() == lines
+        assert connection.execute("SELECT octets, number FROM room WHERE kind = 'audit'").fetchall() == counted
+        assert connection.execute("SELECT number FROM audit WHERE who = 'anna'").fetchall() == [(3,), (4,)]

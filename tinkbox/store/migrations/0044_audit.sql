@@ -1,14 +1,14 @@
 -- Who did what (model.audit): `line` is canonical JSON, `digest` its SHA-256.  What is looked for in it is worked out of it, so
--- that it cannot say something else; what another program put there may be no JSON.
+-- that it cannot say something else.
 CREATE TABLE audit (
     number  INTEGER PRIMARY KEY,
     line    TEXT NOT NULL,
     digest  TEXT NOT NULL,
-    at      TEXT GENERATED ALWAYS AS (CASE WHEN json_valid(line) THEN json_extract(line, '$.at') END) VIRTUAL,
-    who     TEXT GENERATED ALWAYS AS (CASE WHEN json_valid(line) THEN json_extract(line, '$.who') END) VIRTUAL,
-    object  TEXT GENERATED ALWAYS AS (CASE WHEN json_valid(line) THEN json_extract(line, '$.object') END) VIRTUAL,
-    asked   INTEGER GENERATED ALWAYS AS (CASE WHEN json_valid(line) THEN json_extract(line, '$.asked') END) VIRTUAL,
-    through INTEGER GENERATED ALWAYS AS (CASE WHEN json_valid(line) THEN json_extract(line, '$.through') END) VIRTUAL
+    at      TEXT GENERATED ALWAYS AS (json_extract(line, '$.at')) VIRTUAL,
+    who     TEXT GENERATED ALWAYS AS (json_extract(line, '$.who')) VIRTUAL,
+    object  TEXT GENERATED ALWAYS AS (json_extract(line, '$.object')) VIRTUAL,
+    asked   INTEGER GENERATED ALWAYS AS (json_extract(line, '$.asked')) VIRTUAL,
+    through INTEGER GENERATED ALWAYS AS (json_extract(line, '$.through')) VIRTUAL
 );
 CREATE INDEX audit_outcome ON audit (asked) WHERE asked IS NOT NULL;
 CREATE INDEX audit_cut ON audit (through) WHERE through IS NOT NULL;

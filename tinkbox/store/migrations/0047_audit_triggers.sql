@@ -22,5 +22,5 @@ CREATE TRIGGER audit_takes_room AFTER INSERT ON audit BEGIN
 END;
 
 CREATE TRIGGER audit_gives_room AFTER DELETE ON audit BEGIN
-    UPDATE room SET octets = octets - (192 + length(ifnull(old.line, ''))), number = number - 1 WHERE kind = 'audit';
+    UPDATE room SET octets = octets - (192 + length(old.line)), number = number - 1 WHERE kind = 'audit';
 END;

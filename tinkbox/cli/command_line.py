@@ -250,26 +250,26 @@ def _refuse_early_flags(parser: Parser, words: Sequence[str]) -> None:
 
 
 def _refuse_flags_of_worker(parser: Parser, words: Sequence[str]) -> None:
-    """Refuse flags of --worker without it, and it beside a command: a --server that is left aside would have another box changed."""
+    """Refuse --worker and its flags beside a command: a --server that is left aside would have another box changed."""
     left, values = list(words), dict[str, str]()
     while left and left[0].startswith("-"):
         name, equals, value = left.pop(0).partition("=")
         takes_next = parser.has_value(name) and not equals and left
         values[name] = left.pop(0) if takes_next else value
     given = [each for each in values if each in parser.of_worker]
-    if not given or not values.keys().isdisjoint(("-h", "--help")) or ("--worker" in given and not left):
+    if not given or not left or not values.keys().isdisjoint(("-h", "--help")):
         return
     if "--worker" in given:
         parser.error(f"--worker takes no command: leave out --worker, or {left[0]}")
-    way = "leave it out" if left else "name --worker as well"
-    if (url := values.get(worker.SERVER)) and left:
+    way = "leave it out"
+    if url := values.get(worker.SERVER):
         url = shlex.quote(url)
         given = [worker.SERVER]
         way = (
             f"`TINKBOX_SERVER={url} tinkbox {left[0]} …` has one command ask another box, and `tinkbox login {url}` all that "
             "follow"
         )
-    parser.error(f"{given[0]} is a flag of --worker{f', and {left[0]} is a command' if left else ''}: {way}")
+    parser.error(f"{given[0]} is a flag of --worker, and {left[0]} is a command: {way}")
 
 
 def _help_last(words: Sequence[str]) -> Sequence[str]:

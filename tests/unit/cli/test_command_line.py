@@ -108,7 +108,6 @@ COMMANDS = {
         ("--server=https://other:7080 hardware list", "--server is a flag of --worker, and hardware is a command"),
         ("--credential w.json --no-debug status", "--credential is a flag of --worker, and status is a command"),
         ("--worker hardware list", "--worker takes no command: leave out --worker, or hardware"),
-        ("--server http://a", "--server is a flag of --worker: name --worker as well"),
     ],
 )
 def test_flags_of_the_worker_beside_a_command_are_refused(

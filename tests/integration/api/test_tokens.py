@@ -16,7 +16,7 @@ from tests.integration.api.test_shells import Held, frame
 from tests.integration.engine.appliance import HELLO, hardware, mac
 from tests.integration.engine.held import hold, out
 from tests.integration.registry.serving import until
-from tinkbox.api.routes.workflows import shells
+from tinkbox.engine.shells import tickets
 from tinkbox.engine.workflows.deadlines import REPORTING, STOP_GRACE
 from tinkbox.model.access import BEYOND_SCOPES, Right
 from tinkbox.model.errors import Forbidden
@@ -397,10 +397,10 @@ async def test_a_ticket_opens_nothing_once_the_machine_left_the_scope_of_its_tok
                 await client.receive()
 
 
-async def test_a_ticket_whose_token_is_not_known_any_more_among_very_many_opens_nothing(
+async def test_a_ticket_that_is_forgotten_among_very_many_opens_nothing(
     door: Door, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(shells, "MOST_TICKETS", 2)
+    monkeypatch.setattr(tickets, "MOST", 2)
     worker = await door.box.machine(1)
     held, made = Held(door, worker, await hold(door.box, worker)), await make(door)
     first, *others = [await held.open(made) for _ in range(3)]

@@ -14,6 +14,7 @@ from tests.integration.engine.held import SHELL, Hub, hold, out, shown, typed
 from tests.workers import door_of
 from tinkbox.client.node import NodeDoor
 from tinkbox.door.problems import refusals_become_problems
+from tinkbox.model.access import operator
 from tinkbox.model.errors import Denied, NotFound, Unavailable
 from tinkbox.model.shells import Mode, ShellEnd
 from tinkbox.node.sessions import routes as session_routes
@@ -49,7 +50,7 @@ async def node(box: Appliance, url: str, number: int = 1) -> NodeDoor:
 
 
 async def test_frames_pass_between_a_worker_and_a_client(hub: Hub, url: str, offer: Offer) -> None:
-    opened = await hub.shells.open(offer.workflow_id, SHELL, "anna")
+    opened = await hub.shells.open(offer.workflow_id, SHELL, operator("anna"))
     async with (
         hub.shells.attached(opened.id, opened.ticket, Mode.DRIVE) as anna,
         await node(hub.box, url) as door,
@@ -67,7 +68,7 @@ async def test_frames_pass_between_a_worker_and_a_client(hub: Hub, url: str, off
 
 
 async def test_a_worker_that_dials_again_takes_its_shell_over(hub: Hub, url: str, offer: Offer) -> None:
-    opened = await hub.shells.open(offer.workflow_id, SHELL, "anna")
+    opened = await hub.shells.open(offer.workflow_id, SHELL, operator("anna"))
     async with (
         hub.shells.attached(opened.id, opened.ticket, Mode.DRIVE) as anna,
         await node(hub.box, url) as door,
@@ -82,7 +83,7 @@ async def test_a_worker_that_dials_again_takes_its_shell_over(hub: Hub, url: str
 
 
 async def test_a_session_is_served_by_its_own_machine_only(hub: Hub, url: str, offer: Offer) -> None:
-    opened = await hub.shells.open(offer.workflow_id, SHELL, "anna")
+    opened = await hub.shells.open(offer.workflow_id, SHELL, operator("anna"))
     async with await node(hub.box, url, 2) as stranger:
         with pytest.raises(NotFound):
             async with stranger.shell(offer.attempt, opened.id, tty=True):
@@ -105,7 +106,7 @@ async def test_a_request_for_no_websocket_is_refused(hub: Hub, url: str, offer: 
 
 
 async def test_a_worker_is_hung_up_on_when_the_appliance_stops(hub: Hub, url: str, offer: Offer) -> None:
-    opened = await hub.shells.open(offer.workflow_id, SHELL, "anna")
+    opened = await hub.shells.open(offer.workflow_id, SHELL, operator("anna"))
     async with (
         await node(hub.box, url) as door,
         door.shell(offer.attempt, opened.id, tty=True) as worker,

@@ -26,6 +26,7 @@ from tinkbox.engine.wakeups import CHANGES, SHELLS, Wakeups, worker_wakeup
 from tinkbox.engine.workflows.shell_drivers import ShellDrivers
 from tinkbox.engine.workflows.workflows import find_to_change, find_workflow
 from tinkbox.model import shells as facts
+from tinkbox.model.access import Caller
 from tinkbox.model.audit import Changed
 from tinkbox.model.errors import Conflict, NotFound, Refusal, Unavailable
 from tinkbox.model.history import Fact
@@ -167,8 +168,8 @@ class Shells:
         if self._live:
             self._wakeups.wake(CHANGES)
 
-    async def open(self, key: str, wish: ShellWish, who: str, *, token: str = "", record_input: bool = False) -> Opened:
-        """A shell for somebody who shows the token of this id, or a command; its id in `wish` is given here.
+    async def open(self, key: str, wish: ShellWish, asker: Caller, *, record_input: bool = False) -> Opened:
+        """A shell for who asks, or a command; its id in `wish` is given here.
 
         Who wants just a shell gets the one that is there.  The worker is given what was typed; what is kept and shown of it
         is masked.  Raises Conflict when there is no held container, Forbidden
@@ -194,19 +195,21 @@ class Shells:
                 id=session_id,
                 attempt=attempt.token,
                 workflow_id=workflow.id,
-                who=who,
-                driver=who,
-                token=token,
+                who=asker.name,
+                driver=asker.name,
+                token=asker.token,
                 wish=kept,
                 masked=kept != typed,
                 record_input=record_input,
                 opened_at=self._clock(),
             )
             tables.shells.add(session)
-            fact = facts.opened(action, attempt.token, session_id, who, user=kept.user, record_input=record_input)
+            fact = facts.opened(
+                action, attempt.token, session_id, asker.name, user=kept.user, record_input=record_input
+            )
             self._note(tables, session, fact)
             if kept.command:
-                self._note(tables, session, facts.command(session_id, who, kept.command))
+                self._note(tables, session, facts.command(session_id, asker.name, kept.command))
             return session, typed
 
         session, typed = await self._store.write(use_case)
@@ -215,10 +218,10 @@ class Shells:
         self._live.add(session.id)
         self._wakeups.wake(SHELLS)
         self._wakeups.wake(CHANGES)
-        return Opened(id=session.id, ticket=self._tickets.issue(session.id, who, token), fresh=typed is not None)
+        return Opened(id=session.id, ticket=self._tickets.issue(session.id, asker), fresh=typed is not None)
 
-    async def join(self, key: str, who: str, session_id: str = "", *, token: str = "") -> Opened:
-        """A way to a shell that is there, the newest unless its id is given; raises NotFound or Conflict.  `token` is as in `open`."""
+    async def join(self, key: str, asker: Caller, session_id: str = "") -> Opened:
+        """A way to a shell that is there, the newest unless its id is given; raises NotFound or Conflict."""
 
         def question(tables: Tables) -> tuple[Workflow, list[Session]]:
             workflow = find_to_change(tables, key, ToChange.HELD)
@@ -233,11 +236,11 @@ class Shells:
             raise Conflict(f"shell {session_id} is over: {_why(found[0])}")
         if not live:
             raise Conflict(f"nobody has a shell open in workflow {workflow.id}: open one with tinkbox breakpoint shell")
-        return Opened(id=live[-1].id, ticket=self._tickets.issue(live[-1].id, who, token), fresh=False)
+        return Opened(id=live[-1].id, ticket=self._tickets.issue(live[-1].id, asker), fresh=False)
 
-    def invited(self, session_id: str, ticket: str) -> str:
+    def invited(self, session_id: str, ticket: str) -> Caller:
         """Whose ticket for a session this is, before it is used; raises Denied for one that is none."""
-        return self._tickets.look(ticket, session_id).person
+        return self._tickets.look(ticket, session_id).asker
 
     @asynccontextmanager
     async def attached(self, session_id: str, ticket: str, mode: Mode, after: int = 0) -> AsyncIterator[Seat]:
@@ -246,10 +249,10 @@ class Shells:
         Raises Denied for a ticket that is none, NotFound for a session that is over, Conflict for a second client of
         a command.
         """
-        redeemed = self._tickets.redeem(ticket, session_id)
+        asker = self._tickets.redeem(ticket, session_id).asker
         relay, session = await self._relay(session_id)
         before = relay.driver
-        seat = relay.join(redeemed.person, mode, after, redeemed.token)
+        seat = relay.join(asker.name, mode, after, asker.token)
         driver = relay.drives(seat)
         try:
             self._ring(await self._store.write(lambda tables: self._came(tables, session, seat, before, driver=driver)))

@@ -1,21 +1,23 @@
-"""Tickets: whoever holds one is let in once, soon, as the person who asked for it."""
+"""Tickets: who holds one is let in once, soon, as the person who asked for it."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from tinkbox.model.access import Caller
 from tinkbox.model.errors import Denied
 
 LASTS = timedelta(seconds=30)
+MOST = 4096
+"""That may be unused at once; the oldest of more is forgotten."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ticket:
-    """For a place, of a person who asked for it with the token of this id, empty for none."""
+    """For a place, given to who asked for it."""
 
     place: str
-    person: str
-    token: str
+    asker: Caller
     until: datetime
 
 
@@ -27,12 +29,14 @@ class Tickets:
         self._new_token = new_token
         self._valid: dict[str, Ticket] = {}
 
-    def issue(self, place: str, person: str, token: str) -> str:
+    def issue(self, place: str, asker: Caller) -> str:
         """One for that place."""
         now = self._clock()
         self._valid = {text: ticket for text, ticket in self._valid.items() if ticket.until > now}
         text = self._new_token()
-        self._valid[text] = Ticket(place, person, token, now + LASTS)
+        self._valid[text] = Ticket(place, asker, now + LASTS)
+        if len(self._valid) > MOST:
+            del self._valid[next(iter(self._valid))]
         return text
 
     def redeem(self, text: str, place: str) -> Ticket:

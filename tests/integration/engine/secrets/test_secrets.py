@@ -12,6 +12,7 @@ from tests.integration.engine.held import Hub, hold, say_held
 from tests.integration.engine.metadata.installing import INSTALL, going
 from tinkbox.engine.machines.metadata_tokens import PATH
 from tinkbox.engine.secrets.key import CREDENTIAL, SecretKey, key_source
+from tinkbox.model.access import operator
 from tinkbox.model.actions.progress import Told
 from tinkbox.model.breakpoint import Verb, Verdict
 from tinkbox.model.documents.hardware import parse_hardware
@@ -173,7 +174,7 @@ async def test_what_is_typed_for_a_shell_reaches_its_worker_and_is_kept_masked(t
     stars = "*" * len(VALUE)
     async with appliance(tmp_path / "db") as box:
         worker, offer = await held_with_secrets(box)
-        opened = await box.shells.open(offer.workflow_id, typed, "ann")
+        opened = await box.shells.open(offer.workflow_id, typed, operator("ann"))
         async with box.shells.attached(opened.id, opened.ticket, Mode.DRIVE):
             (wish,) = (await box.breakpoints.orders(worker, offer.attempt)).shells
             assert (wish.command, wish.environment) == (typed.command, typed.environment)
@@ -193,7 +194,7 @@ async def test_a_shell_of_which_nobody_knows_any_more_what_was_typed_ends(tmp_pa
         worker, offer = await held_with_secrets(box)
         hub = Hub(box, tmp_path)
         for each in (plain, ShellWish(id="", tty=True, environment={"DB": VALUE.decode()})):
-            opened = await hub.shells.open(offer.workflow_id, each, "ann")
+            opened = await hub.shells.open(offer.workflow_id, each, operator("ann"))
             async with hub.shells.attached(opened.id, opened.ticket, Mode.DRIVE):
                 pass
         await hub.stop()
@@ -211,7 +212,7 @@ async def test_a_shell_of_which_nobody_knows_any_more_what_was_typed_ends(tmp_pa
 
 async def test_how_a_shell_ended_is_told_without_secrets(box: Appliance) -> None:
     _, offer = await held_with_secrets(box)
-    opened = await box.shells.open(offer.workflow_id, ShellWish(id="", tty=False, command=("x",)), "ann")
+    opened = await box.shells.open(offer.workflow_id, ShellWish(id="", tty=False, command=("x",)), operator("ann"))
     async with box.shells.attached(opened.id, opened.ticket, Mode.DRIVE):
         session = (await box.shells.listed(offer.workflow_id))[0].session
         await box.shells.over(session, ShellEnd(None, "NoCommand", f'exec: "{VALUE.decode()}": not found'))

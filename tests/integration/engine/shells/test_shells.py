@@ -13,6 +13,7 @@ from tinkbox.engine.shells.frame_queue import CutOff
 from tinkbox.engine.shells.scrollback import Scrollback
 from tinkbox.engine.shells.shells import Opened
 from tinkbox.engine.wakeups import worker_wakeup
+from tinkbox.model.access import operator
 from tinkbox.model.errors import Conflict, Denied, Forbidden, Invalid, NotFound, Unavailable
 from tinkbox.model.shells import Mode, ShellEnd, ShellWish
 from tinkbox.model.workflow import State
@@ -46,7 +47,7 @@ async def wanted(hub: Hub, worker: str, offer: Offer) -> list[str]:
 
 
 async def test_a_shell_is_served_from_its_first_client_until_it_ends(hub: Hub, worker: str, offer: Offer) -> None:
-    opened = await hub.shells.open(offer.workflow_id, replace(SHELL, rows=50, columns=132), "anna")
+    opened = await hub.shells.open(offer.workflow_id, replace(SHELL, rows=50, columns=132), operator("anna"))
     assert opened.fresh
     assert await wanted(hub, worker, offer) == []
     async with hub.shells.attached(opened.id, opened.ticket, Mode.DRIVE) as anna:
@@ -71,7 +72,7 @@ async def test_a_shell_is_served_from_its_first_client_until_it_ends(hub: Hub, w
 
 
 async def test_a_worker_is_told_at_once_that_somebody_came(hub: Hub, worker: str, offer: Offer) -> None:
-    opened = await hub.shells.open(offer.workflow_id, SHELL, "anna")
+    opened = await hub.shells.open(offer.workflow_id, SHELL, operator("anna"))
     async with asyncio.timeout(60), asyncio.TaskGroup() as group:
         waiting = group.create_task(hub.box.wakeups.wait(worker_wakeup(worker), 600))
         await asyncio.sleep(0)
@@ -80,24 +81,24 @@ async def test_a_worker_is_told_at_once_that_somebody_came(hub: Hub, worker: str
 
 
 async def test_just_a_shell_is_the_one_that_is_there(hub: Hub, worker: str, offer: Offer) -> None:
-    first = await hub.shells.open(offer.workflow_id, SHELL, "anna")
-    second = await hub.shells.open(offer.workflow_id, replace(SHELL, rows=9), "ben")
+    first = await hub.shells.open(offer.workflow_id, SHELL, operator("anna"))
+    second = await hub.shells.open(offer.workflow_id, replace(SHELL, rows=9), operator("ben"))
     assert (first.id, first.fresh) == (second.id, not second.fresh)
     assert first.ticket != second.ticket
     others = [
         replace(SHELL, user="root"), replace(SHELL, folder="/tmp"), replace(SHELL, environment={"A": "b"}),
         replace(SHELL, command=("top",)), COMMAND, COMMAND,
     ]  # fmt: skip
-    ids = [(await hub.shells.open(offer.workflow_id, wish, "anna")).id for wish in others]
+    ids = [(await hub.shells.open(offer.workflow_id, wish, operator("anna"))).id for wish in others]
     assert len({first.id, *ids}) == 7
-    recorded = await hub.shells.open(offer.workflow_id, SHELL, "anna", record_input=True)
+    recorded = await hub.shells.open(offer.workflow_id, SHELL, operator("anna"), record_input=True)
     assert recorded.fresh
-    assert not (await hub.shells.open(offer.workflow_id, SHELL, "anna", record_input=True)).fresh
+    assert not (await hub.shells.open(offer.workflow_id, SHELL, operator("anna"), record_input=True)).fresh
 
 
 async def test_a_ticket_lets_one_person_in_once_to_one_shell(hub: Hub, offer: Offer) -> None:
-    mine = await hub.shells.open(offer.workflow_id, SHELL, "anna")
-    other = await hub.shells.open(offer.workflow_id, replace(SHELL, user="root"), "anna")
+    mine = await hub.shells.open(offer.workflow_id, SHELL, operator("anna"))
+    other = await hub.shells.open(offer.workflow_id, replace(SHELL, user="root"), operator("anna"))
     with pytest.raises(Denied):
         async with hub.shells.attached(other.id, mine.ticket, Mode.DRIVE):
             pass
@@ -109,7 +110,7 @@ async def test_a_ticket_lets_one_person_in_once_to_one_shell(hub: Hub, offer: Of
 
 
 async def test_a_worker_serves_the_shells_of_its_own_attempt_only(hub: Hub, worker: str, offer: Offer) -> None:
-    opened = await hub.shells.open(offer.workflow_id, SHELL, "anna")
+    opened = await hub.shells.open(offer.workflow_id, SHELL, operator("anna"))
     other = await hub.box.machine(2)
     await hub.box.workflow(device_1=2)
     theirs = await hub.box.offer(other)
@@ -129,13 +130,15 @@ async def test_a_worker_serves_the_shells_of_its_own_attempt_only(hub: Hub, work
 
 
 async def test_two_viewers_and_a_driver(hub: Hub, worker: str, offer: Offer) -> None:
-    opened = await hub.shells.open(offer.workflow_id, SHELL, "anna")
+    opened = await hub.shells.open(offer.workflow_id, SHELL, operator("anna"))
     async with (
         hub.shells.attached(opened.id, opened.ticket, Mode.DRIVE) as anna,
         hub.shells.served(worker, offer.attempt, opened.id) as line,
     ):
         await line.deliver(out(b"before"))
-        ben_ticket, cleo_ticket = [(await hub.shells.join(offer.workflow_id, who)).ticket for who in ("ben", "cleo")]
+        ben_ticket, cleo_ticket = [
+            (await hub.shells.join(offer.workflow_id, operator(who))).ticket for who in ("ben", "cleo")
+        ]
         async with (
             hub.shells.attached(opened.id, ben_ticket, Mode.VIEW) as ben,
             hub.shells.attached(opened.id, cleo_ticket, Mode.TAKE) as cleo,
@@ -164,7 +167,7 @@ async def test_two_viewers_and_a_driver(hub: Hub, worker: str, offer: Offer) -> 
 
 
 async def test_a_shell_survives_its_driver_and_the_appliance(hub: Hub, worker: str, offer: Offer) -> None:
-    opened = await hub.shells.open(offer.workflow_id, SHELL, "anna")
+    opened = await hub.shells.open(offer.workflow_id, SHELL, operator("anna"))
     async with (
         hub.shells.attached(opened.id, opened.ticket, Mode.DRIVE) as anna,
         hub.shells.served(worker, offer.attempt, opened.id) as line,
@@ -173,7 +176,7 @@ async def test_a_shell_survives_its_driver_and_the_appliance(hub: Hub, worker: s
         assert await told(anna, "place") == 0
     await hub.restart()
     assert await wanted(hub, worker, offer) == [opened.id]
-    again = await hub.shells.open(offer.workflow_id, SHELL, "anna")
+    again = await hub.shells.open(offer.workflow_id, SHELL, operator("anna"))
     assert (again.id, again.fresh) == (opened.id, False)
     async with (
         hub.shells.attached(again.id, again.ticket, Mode.DRIVE) as anna,
@@ -184,20 +187,20 @@ async def test_a_shell_survives_its_driver_and_the_appliance(hub: Hub, worker: s
 
 
 async def test_who_was_there_before_is_shown_only_what_they_missed(hub: Hub, worker: str, offer: Offer) -> None:
-    opened = await hub.shells.open(offer.workflow_id, SHELL, "anna")
+    opened = await hub.shells.open(offer.workflow_id, SHELL, operator("anna"))
     async with (
         hub.shells.attached(opened.id, opened.ticket, Mode.DRIVE),
         hub.shells.served(worker, offer.attempt, opened.id) as line,
     ):
         await line.deliver(out(b"seen unseen"))
-    again = await hub.shells.join(offer.workflow_id, "anna", opened.id)
+    again = await hub.shells.join(offer.workflow_id, operator("anna"), opened.id)
     async with hub.shells.attached(again.id, again.ticket, Mode.DRIVE, after=5) as anna:
         assert await shown(anna, b"unseen") == b"unseen"
         assert await told(anna, "place") == 11
 
 
 async def test_everybody_is_hung_up_on_when_the_appliance_stops(hub: Hub, worker: str, offer: Offer) -> None:
-    opened = await hub.shells.open(offer.workflow_id, SHELL, "anna")
+    opened = await hub.shells.open(offer.workflow_id, SHELL, operator("anna"))
     async with (
         asyncio.timeout(60),
         hub.shells.attached(opened.id, opened.ticket, Mode.DRIVE) as anna,
@@ -217,7 +220,7 @@ async def test_everybody_is_hung_up_on_when_the_appliance_stops(hub: Hub, worker
 async def test_nobody_comes_to_a_shell_that_ends_while_its_recording_is_read(
     hub: Hub, offer: Offer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    opened = await hub.shells.open(offer.workflow_id, SHELL, "anna")
+    opened = await hub.shells.open(offer.workflow_id, SHELL, operator("anna"))
     scrollback = hub.shells._scrollback
 
     def reading(session: Session) -> Scrollback:
@@ -233,7 +236,7 @@ async def test_nobody_comes_to_a_shell_that_ends_while_its_recording_is_read(
 
 
 async def test_a_command_runs_for_its_client(hub: Hub, worker: str, offer: Offer) -> None:
-    opened = await hub.shells.open(offer.workflow_id, COMMAND, "anna")
+    opened = await hub.shells.open(offer.workflow_id, COMMAND, operator("anna"))
     async with (
         hub.shells.attached(opened.id, opened.ticket, Mode.DRIVE) as anna,
         hub.shells.served(worker, offer.attempt, opened.id) as line,
@@ -251,7 +254,7 @@ async def test_a_command_runs_for_its_client(hub: Hub, worker: str, offer: Offer
 
 
 async def test_a_command_ends_with_its_client(hub: Hub, worker: str, offer: Offer) -> None:
-    opened = await hub.shells.open(offer.workflow_id, COMMAND, "anna")
+    opened = await hub.shells.open(offer.workflow_id, COMMAND, operator("anna"))
     async with hub.shells.served(worker, offer.attempt, opened.id) as line:
         async with hub.shells.attached(opened.id, opened.ticket, Mode.DRIVE):
             pass
@@ -261,7 +264,7 @@ async def test_a_command_ends_with_its_client(hub: Hub, worker: str, offer: Offe
 
 
 async def test_a_command_whose_client_was_lost_in_a_restart_is_ended(hub: Hub, worker: str, offer: Offer) -> None:
-    opened = await hub.shells.open(offer.workflow_id, COMMAND, "anna")
+    opened = await hub.shells.open(offer.workflow_id, COMMAND, operator("anna"))
     async with hub.shells.attached(opened.id, opened.ticket, Mode.DRIVE):
         await hub.shells.sweep()
         assert await wanted(hub, worker, offer) == [opened.id]
@@ -275,8 +278,8 @@ async def test_a_command_whose_client_was_lost_in_a_restart_is_ended(hub: Hub, w
 async def test_a_shell_without_a_driver_is_ended_after_a_quarter_of_an_hour(
     hub: Hub, worker: str, offer: Offer
 ) -> None:
-    opened = await hub.shells.open(offer.workflow_id, SHELL, "anna")
-    viewer = await hub.shells.join(offer.workflow_id, "ben")
+    opened = await hub.shells.open(offer.workflow_id, SHELL, operator("anna"))
+    viewer = await hub.shells.join(offer.workflow_id, operator("ben"))
     async with (
         hub.shells.attached(opened.id, viewer.ticket, Mode.VIEW) as ben,
         hub.shells.served(worker, offer.attempt, opened.id) as line,
@@ -299,7 +302,7 @@ async def test_a_shell_without_a_driver_is_ended_after_a_quarter_of_an_hour(
 
 
 async def test_after_a_restart_the_quarter_of_an_hour_begins_anew(hub: Hub, worker: str, offer: Offer) -> None:
-    opened = await hub.shells.open(offer.workflow_id, SHELL, "anna")
+    opened = await hub.shells.open(offer.workflow_id, SHELL, operator("anna"))
     async with hub.shells.attached(opened.id, opened.ticket, Mode.DRIVE):
         pass
     hub.box.clock.forward(14 * 60)
@@ -313,7 +316,7 @@ async def test_after_a_restart_the_quarter_of_an_hour_begins_anew(hub: Hub, work
 
 
 async def test_a_shell_that_nobody_came_to_is_forgotten_soon(hub: Hub, offer: Offer) -> None:
-    opened = await hub.shells.open(offer.workflow_id, SHELL, "anna")
+    opened = await hub.shells.open(offer.workflow_id, SHELL, operator("anna"))
     hub.box.clock.forward(60)
     await hub.shells.sweep()
     assert kinds(await hub.events(offer.workflow_id)) == ["shell.opened"]
@@ -327,7 +330,7 @@ async def test_a_shell_that_nobody_came_to_is_forgotten_soon(hub: Hub, offer: Of
 
 
 async def test_a_shell_ends_with_its_attempt(hub: Hub, worker: str, offer: Offer) -> None:
-    opened = await hub.shells.open(offer.workflow_id, SHELL, "anna")
+    opened = await hub.shells.open(offer.workflow_id, SHELL, operator("anna"))
     async with hub.shells.attached(opened.id, opened.ticket, Mode.DRIVE) as anna:
         await hub.box.report(worker, offer, State.FAILED, exit_code=7, reason="NonZeroExit",
                              message="it ended with status 7")  # fmt: skip
@@ -340,7 +343,7 @@ async def test_a_shell_ends_with_its_attempt(hub: Hub, worker: str, offer: Offer
 
 
 async def test_a_shell_goes_with_its_workflow(hub: Hub, worker: str, offer: Offer) -> None:
-    opened = await hub.shells.open(offer.workflow_id, SHELL, "anna")
+    opened = await hub.shells.open(offer.workflow_id, SHELL, operator("anna"))
     async with hub.shells.attached(opened.id, opened.ticket, Mode.DRIVE) as anna:
         await hub.box.report(worker, offer, State.FAILED, exit_code=7, reason="NonZeroExit",
                              message="it ended with status 7")  # fmt: skip
@@ -354,7 +357,7 @@ async def test_a_shell_goes_with_its_workflow(hub: Hub, worker: str, offer: Offe
 
 
 async def test_a_hold_lasts_while_its_shell_is_used(hub: Hub, worker: str, offer: Offer) -> None:
-    opened = await hub.shells.open(offer.workflow_id, SHELL, "anna")
+    opened = await hub.shells.open(offer.workflow_id, SHELL, operator("anna"))
     async with (
         hub.shells.attached(opened.id, opened.ticket, Mode.DRIVE) as anna,
         hub.shells.served(worker, offer.attempt, opened.id) as line,
@@ -373,28 +376,28 @@ async def test_a_hold_lasts_while_its_shell_is_used(hub: Hub, worker: str, offer
 async def test_nothing_is_opened_where_nothing_is_held(hub: Hub, worker: str) -> None:
     workflow_id = await hub.box.workflow()
     with pytest.raises(Conflict, match="is PENDING, not held: tinkbox breakpoint arm"):
-        await hub.shells.open(workflow_id, SHELL, "anna")
+        await hub.shells.open(workflow_id, SHELL, operator("anna"))
     offer = await hub.box.offer(worker)
     assert offer is not None
     with pytest.raises(Conflict, match=r"hello world/hello_world .* is RUNNING, not held"):
-        await hub.shells.open(workflow_id, SHELL, "anna")
+        await hub.shells.open(workflow_id, SHELL, operator("anna"))
     await hub.box.report(worker, offer, State.FAILED)
     with pytest.raises(Conflict, match=r"is over \(FAILED\)"):
-        await hub.shells.open(workflow_id, SHELL, "anna")
+        await hub.shells.open(workflow_id, SHELL, operator("anna"))
     with pytest.raises(NotFound):
-        await hub.shells.open("nonsense", SHELL, "anna")
+        await hub.shells.open("nonsense", SHELL, operator("anna"))
 
 
 async def test_nothing_is_opened_where_there_is_no_container(hub: Hub, worker: str) -> None:
     offer = await hold(hub.box, worker, container=False)
     with pytest.raises(Conflict, match="no container"):
-        await hub.shells.open(offer.workflow_id, SHELL, "anna")
+        await hub.shells.open(offer.workflow_id, SHELL, operator("anna"))
 
 
 async def test_a_machine_that_takes_no_breakpoints_opens_no_shell(hub: Hub, worker: str) -> None:
     offer = await hold(hub.box, worker, debug=False)
     with pytest.raises(Forbidden, match="--no-debug"):
-        await hub.shells.open(offer.workflow_id, SHELL, "anna")
+        await hub.shells.open(offer.workflow_id, SHELL, operator("anna"))
 
 
 @pytest.mark.parametrize(
@@ -411,25 +414,25 @@ async def test_a_machine_that_takes_no_breakpoints_opens_no_shell(hub: Hub, work
 )
 async def test_what_no_process_can_be_given_is_refused(hub: Hub, offer: Offer, wish: ShellWish) -> None:
     with pytest.raises(Invalid):
-        await hub.shells.open(offer.workflow_id, wish, "anna")
+        await hub.shells.open(offer.workflow_id, wish, operator("anna"))
 
 
 async def test_there_are_not_too_many_shells_in_a_container(hub: Hub, offer: Offer) -> None:
     for _ in range(16):
-        await hub.shells.open(offer.workflow_id, COMMAND, "anna")
+        await hub.shells.open(offer.workflow_id, COMMAND, operator("anna"))
     with pytest.raises(Conflict, match="16 shells are open"):
-        await hub.shells.open(offer.workflow_id, COMMAND, "anna")
+        await hub.shells.open(offer.workflow_id, COMMAND, operator("anna"))
 
 
 async def test_whoever_looks_on_needs_a_shell_that_is_there(hub: Hub, worker: str, offer: Offer) -> None:
     with pytest.raises(Conflict, match="nobody has a shell open"):
-        await hub.shells.join(offer.workflow_id, "ben")
-    await hub.shells.open(offer.workflow_id, COMMAND, "anna")
+        await hub.shells.join(offer.workflow_id, operator("ben"))
+    await hub.shells.open(offer.workflow_id, COMMAND, operator("anna"))
     with pytest.raises(Conflict, match="nobody has a shell open"):
-        await hub.shells.join(offer.workflow_id, "ben")
+        await hub.shells.join(offer.workflow_id, operator("ben"))
     with pytest.raises(NotFound):
-        await hub.shells.join(offer.workflow_id, "ben", "nonsense")
-    opened = await hub.shells.open(offer.workflow_id, SHELL, "anna")
+        await hub.shells.join(offer.workflow_id, operator("ben"), "nonsense")
+    opened = await hub.shells.open(offer.workflow_id, SHELL, operator("anna"))
     async with (
         hub.shells.attached(opened.id, opened.ticket, Mode.DRIVE) as anna,
         hub.shells.served(worker, offer.attempt, opened.id) as line,
@@ -437,12 +440,12 @@ async def test_whoever_looks_on_needs_a_shell_that_is_there(hub: Hub, worker: st
         await line.deliver(status(ShellEnd(5)))
         await shown(anna, ShellEnd(5))
     with pytest.raises(Conflict, match="is over: it ended with status 5"):
-        await hub.shells.join(offer.workflow_id, "ben", opened.id)
+        await hub.shells.join(offer.workflow_id, operator("ben"), opened.id)
 
 
 async def test_nobody_comes_to_what_is_over(hub: Hub, worker: str, offer: Offer) -> None:
-    opened = await hub.shells.open(offer.workflow_id, SHELL, "anna")
-    late = await hub.shells.join(offer.workflow_id, "ben")
+    opened = await hub.shells.open(offer.workflow_id, SHELL, operator("anna"))
+    late = await hub.shells.join(offer.workflow_id, operator("ben"))
     async with (
         hub.shells.attached(opened.id, opened.ticket, Mode.DRIVE) as anna,
         hub.shells.served(worker, offer.attempt, opened.id) as line,
@@ -458,7 +461,7 @@ async def test_nobody_comes_to_what_is_over(hub: Hub, worker: str, offer: Offer)
 
 
 async def test_an_end_that_is_reported_again_changes_nothing(hub: Hub, worker: str, offer: Offer) -> None:
-    opened = await hub.shells.open(offer.workflow_id, SHELL, "anna")
+    opened = await hub.shells.open(offer.workflow_id, SHELL, operator("anna"))
     async with (
         hub.shells.attached(opened.id, opened.ticket, Mode.DRIVE),
         hub.shells.served(worker, offer.attempt, opened.id) as line,
@@ -470,7 +473,7 @@ async def test_an_end_that_is_reported_again_changes_nothing(hub: Hub, worker: s
 
 async def test_no_shell_is_opened_that_cannot_be_recorded(hub: Hub, offer: Offer) -> None:
     (hub.folder / "recordings").write_text("in the way")
-    opened = await hub.shells.open(offer.workflow_id, SHELL, "anna")
+    opened = await hub.shells.open(offer.workflow_id, SHELL, operator("anna"))
     with pytest.raises(Unavailable, match="cannot record"):
         async with hub.shells.attached(opened.id, opened.ticket, Mode.DRIVE):
             pass
@@ -478,7 +481,7 @@ async def test_no_shell_is_opened_that_cannot_be_recorded(hub: Hub, offer: Offer
 
 async def test_recordings_are_found_by_the_beginning_of_an_id(hub: Hub, offer: Offer) -> None:
     async def one() -> Opened:
-        opened = await hub.shells.open(offer.workflow_id, COMMAND, "anna")
+        opened = await hub.shells.open(offer.workflow_id, COMMAND, operator("anna"))
         async with hub.shells.attached(opened.id, opened.ticket, Mode.DRIVE):
             return opened
 

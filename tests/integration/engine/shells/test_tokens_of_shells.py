@@ -53,7 +53,7 @@ class Shop:
     @asynccontextmanager
     async def typing(self, name: str, token: str, mode: Mode = Mode.DRIVE) -> AsyncIterator[str]:
         """While a person types in the shell of the container; yields its id."""
-        opened = await self.hub.shells.open(self.offer.workflow_id, SHELL, name, token=token)
+        opened = await self.hub.shells.open(self.offer.workflow_id, SHELL, replace(operator(name), token=token))
         async with self.hub.shells.attached(opened.id, opened.ticket, mode):
             yield opened.id
 
@@ -113,7 +113,7 @@ async def shop(box: Appliance, tmp_path: Path) -> AsyncIterator[Shop]:
 
 async def test_a_shell_ends_with_the_token_of_its_driver_who_is_there(shop: Shop) -> None:
     token = await shop.token("anna")
-    opened = await shop.hub.shells.open(shop.offer.workflow_id, SHELL, "anna", token=token)
+    opened = await shop.hub.shells.open(shop.offer.workflow_id, SHELL, replace(operator("anna"), token=token))
     async with (
         shop.hub.shells.attached(opened.id, opened.ticket, Mode.DRIVE) as anna,
         shop.hub.shells.served(shop.worker, shop.offer.attempt, opened.id) as line,
@@ -175,8 +175,8 @@ async def test_a_shell_that_another_person_drives_goes_on_and_ends_with_their_to
 
 async def test_who_takes_the_keyboard_later_is_the_driver(shop: Shop) -> None:
     annas, bens = await shop.token("anna"), await shop.token("ben")
-    opened = await shop.hub.shells.open(shop.offer.workflow_id, SHELL, "anna", token=annas)
-    looking = await shop.hub.shells.join(shop.offer.workflow_id, "ben", token=bens)
+    opened = await shop.hub.shells.open(shop.offer.workflow_id, SHELL, replace(operator("anna"), token=annas))
+    looking = await shop.hub.shells.join(shop.offer.workflow_id, replace(operator("ben"), token=bens))
     async with (
         shop.hub.shells.attached(opened.id, opened.ticket, Mode.DRIVE),
         shop.hub.shells.attached(opened.id, looking.ticket, Mode.VIEW) as ben,
@@ -211,7 +211,7 @@ async def test_a_shell_of_the_unix_socket_ends_with_no_token(shop: Shop) -> None
 
 async def test_a_command_ends_with_the_token_of_its_client_and_says_so(shop: Shop) -> None:
     token = await shop.token("anna")
-    opened = await shop.hub.shells.open(shop.offer.workflow_id, COMMAND, "anna", token=token)
+    opened = await shop.hub.shells.open(shop.offer.workflow_id, COMMAND, replace(operator("anna"), token=token))
     async with shop.hub.shells.attached(opened.id, opened.ticket, Mode.DRIVE):
         await shop.tokens.revoke("anna")
     assert (await shop.session(opened.id)).end == REVOKED
@@ -219,7 +219,7 @@ async def test_a_command_ends_with_the_token_of_its_client_and_says_so(shop: Sho
 
 async def test_a_shell_whose_first_client_never_came_ends_with_its_token(shop: Shop) -> None:
     token = await shop.token("anna")
-    opened = await shop.hub.shells.open(shop.offer.workflow_id, SHELL, "anna", token=token)
+    opened = await shop.hub.shells.open(shop.offer.workflow_id, SHELL, replace(operator("anna"), token=token))
     await shop.tokens.revoke("anna")
     assert await shop.end(opened.id) == REVOKED
 
@@ -273,7 +273,9 @@ async def test_a_token_that_ends_while_the_shells_are_looked_at_is_not_missed(sh
     tokens = {name: await shop.token(name) for name in ("anna", "ben", "cleo")}
     sessions = []
     for name, token in tokens.items():
-        opened = await shop.hub.shells.open(shop.offer.workflow_id, replace(SHELL, user=name), name, token=token)
+        opened = await shop.hub.shells.open(
+            shop.offer.workflow_id, replace(SHELL, user=name), replace(operator(name), token=token)
+        )
         sessions.append(opened.id)
     async with running(shop.hub), asyncio.timeout(3):
         for name in tokens:

@@ -3,7 +3,6 @@
 Who may attach gets a ticket for a session, and with it, once, a WebSocket, which a browser can give no token.
 """
 
-from collections import OrderedDict
 from collections.abc import Mapping
 from typing import Annotated, Any, TypedDict
 
@@ -22,14 +21,12 @@ from tinkbox.door.answers.frames import carry, expect_websocket
 from tinkbox.door.requests.live_requests import note_token
 from tinkbox.engine.shells.shells import Listed, Opened, Shells
 from tinkbox.model.access import Caller, Right
-from tinkbox.model.errors import Denied, Invalid
+from tinkbox.model.errors import Invalid
 from tinkbox.model.shells import Mode
 from tinkbox.wire.messages.breakpoints import MAX_WORDS, wish_from_document
 from tinkbox.wire.messages.json_fields import flag, member, text
 
 ASCIICAST = "application/x-asciicast"
-# That may be unused at once; each lasts for half a minute.
-MOST_TICKETS = 4096
 
 
 class OpeningWish(TypedDict, total=False):
@@ -98,18 +95,12 @@ class _ShellDoor:
     def __init__(self, shells: Shells, followers: Followers, scopes: Scopes) -> None:
         self._shells = shells
         self._scopes = scopes
-        # Whose tickets are not used yet: one that is not here opens nothing, for no token would end what it opened.
-        self._askers: OrderedDict[str, Caller] = OrderedDict()
         self._followers = followers
 
     @takes(body=OpeningWish)
     async def open(self, request: web.Request) -> Json[OpenedDocument]:
         """Open a shell or run a command, as `model.shells.ShellWish` has it; with `session`, or to `view`, one that is there."""
-        key, person = key_of(request), caller(request)
-        opened = await self._opened(key, person, await read_object(request))
-        self._askers[opened.ticket] = person
-        if len(self._askers) > MOST_TICKETS:
-            self._askers.popitem(last=False)
+        opened = await self._opened(key_of(request), caller(request), await read_object(request))
         if opened.fresh:
             log_change(request, "shell opened", opened.id)
         status = 201 if opened.fresh else 200
@@ -132,18 +123,14 @@ class _ShellDoor:
             raise Invalid("after is how much of the output is known already, in bytes")
         mode = member({"mode": asked.get("mode", Mode.DRIVE)}, "mode", Mode)
         session_id, ticket = request.match_info["id"], asked.get("ticket", "")
-        person = self._shells.invited(session_id, ticket)
-        require_if_known(request, person, Right.ATTACH)
-        asker = self._askers.get(ticket)
-        if asker is None:
-            raise Denied(f"more than {MOST_TICKETS} tickets were given since this one: ask for a new one")
+        asker = self._shells.invited(session_id, ticket)
+        require_if_known(request, asker.name, Right.ATTACH)
         note_token(request, asker.token)
         if asker.scope is not None:  # labels may have changed since; from here on their changes end the request
             await self._scopes.workflow_of(asker, await self._shells.workflow_of(session_id))
-        async with recorded_attachment(request, person, session_id):
-            with self._followers.place(request, person):
+        async with recorded_attachment(request, asker.name, session_id):
+            with self._followers.place(request, asker.name):
                 async with self._shells.attached(session_id, ticket, mode, int(after)) as seat:
-                    self._askers.pop(ticket, None)
                     return await carry(request, seat)
 
     @recorded_reading
@@ -155,17 +142,15 @@ class _ShellDoor:
         content = await self._shells.recording(key)
         return web.Response(body=content, headers={"Content-Type": ASCIICAST, "Cache-Control": "no-store"})
 
-    async def _opened(self, key: str, person: Caller, document: Mapping[str, Any]) -> Opened:
+    async def _opened(self, key: str, asker: Caller, document: Mapping[str, Any]) -> Opened:
         session = text(document, "session", "")
         if session or member({"mode": Mode.DRIVE, **document}, "mode", Mode) is Mode.VIEW:
-            return await self._shells.join(key, person.name, session, token=person.token)
+            return await self._shells.join(key, asker, session)
         words = document.get("command")
         if isinstance(words, list) and len(words) > MAX_WORDS:
             raise Invalid(f"a command has at most {MAX_WORDS} words, not {len(words)}")
         wish = wish_from_document({"tty": True, **document, "id": ""})
-        return await self._shells.open(
-            key, wish, person.name, token=person.token, record_input=flag(document, "record_input")
-        )
+        return await self._shells.open(key, wish, asker, record_input=flag(document, "record_input"))
 
 
 def _document(listed: Listed) -> SessionDocument:

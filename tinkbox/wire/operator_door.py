@@ -69,8 +69,8 @@ def is_on_loopback(url: str) -> bool:
 
 
 def unencrypted(url: str, scheme: str) -> str:
-    """Why no token is sent to a URL of this scheme, and what to type."""
-    return f"{quoted(url)} is not encrypted, and a token must not cross the network so: write https:// instead of {scheme}://"
+    """Why nothing is sent to a URL of this scheme, and what to type."""
+    return f"{quoted(url)} is not encrypted, and no token or secret may cross the network so: write https:// instead of {scheme}://"
 
 
 def _host(text: str) -> IPv4Address | IPv6Address | str | None:

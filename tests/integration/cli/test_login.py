@@ -228,7 +228,10 @@ def test_each_way_out_that_is_named_for_an_operators_certificate_works(
         failed = run_here("login", url, stdin=LINE)
         assert failed.status == 1
         assert f"whether {fingerprint_of(firm.between)}, which {url} shows, is the right authority" in failed.err
-        assert "It is none that a box makes, but signed the operator's certificate (tls.certificate)" in failed.err
+        assert (
+            "It is none that a box makes: either it signed the operator's certificate (tls.certificate), or this is not the box"
+            in failed.err
+        )
         assert "have this host trust it" in failed.err
         of_root = run_here("login", url, "--fingerprint", fingerprint_of(firm.root), stdin=LINE)
         assert (of_root.status, "Where you named the authority that signed the one shown" in of_root.err) == (3, True)
@@ -299,7 +302,7 @@ def test_certificate_alone_is_not_called_an_authority(firm: Firm, tmp_path: Path
         failed = run_here("login", url, stdin=LINE)
         assert f"whether {alone}, which {url} shows, is the right certificate: compare" in failed.err
         assert (
-            "It is no authority, but the operator's certificate (tls.certificate) itself: after each renewal"
+            "It is no authority, but a certificate itself: either the operator's (tls.certificate), or this is not the box. After each renewal"
             in failed.err
         )
         assert run_here("login", url, "--fingerprint", alone, stdin=LINE).status == 0
@@ -620,7 +623,9 @@ def test_commands_refuse_in_the_words_of_login_to_show_a_token_to_the_network(
     url = "http://192.0.2.1:7080"
     monkeypatch.setenv("TINKBOX_SERVER", url)
     monkeypatch.setenv("TINKBOX_TOKEN", TOKEN)
-    words = f"'{url}' is not encrypted, and a token must not cross the network so: write https:// instead of http://"
+    words = (
+        f"'{url}' is not encrypted, and no token or secret may cross the network so: write https:// instead of http://"
+    )
     for typed in (command, ["login", url]):
         failed = run_here(*typed, stdin=LINE)
         assert (failed.status, failed.err.startswith(f"tinkbox: {words}")) == (1, True), failed.err

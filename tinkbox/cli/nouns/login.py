@@ -18,10 +18,12 @@ box's authority, asks whether that is the right one, and keeps it with a token.
 The token is typed, or read from standard input. Then nobody is asked, so name
 the fingerprint: tinkbox login box --fingerprint SHA256:... < token."""
 SECONDS: Final = 10.0
-_OPERATORS: Final = "It is none that a box makes, but signed the operator's certificate (tls.certificate)"
+_OPERATORS: Final = (
+    "It is none that a box makes: either it signed the operator's certificate (tls.certificate), or this is not the box"
+)
 _ALONE: Final = (
-    "It is no authority, but the operator's certificate (tls.certificate) itself: after each renewal it is another one, and `tinkbox login` "
-    "asks again. That ends once the file of tls.certificate goes on to the authority that signed it"
+    "It is no authority, but a certificate itself: either the operator's (tls.certificate), or this is not the box. After each renewal it is another one, and "
+    "`tinkbox login` asks again. That ends once the file of tls.certificate goes on to the authority that signed it"
 )
 _TRUST_IT: Final = (
     "have this host trust it (its list of authorities, or SSL_CERT_FILE=FILE), and log in without --fingerprint"

@@ -13,7 +13,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, NamedTuple, NoReturn
-from urllib.parse import quote, urlencode, urlsplit
+from urllib.parse import SplitResult, quote, urlencode, urlsplit
 
 from tinkbox.client.operator.box_certificates import NO_TLS, distrusted, speaks_no_tls
 from tinkbox.client.operator.local_appliance import LocalAppliance, local_appliance
@@ -331,20 +331,22 @@ class Connection(ABC):
             f"{self.where} speaks TLS: write https:// instead of http://. `{LOGIN} {url}` keeps its authority and your token"
         )
 
-    def refuse_clear_token(self) -> None:
-        """Raise Invalid before a token goes unencrypted over a network; Unreachable for a URL that is none."""
-        if not self.headers:
-            return
+    def encrypted_or_here(self) -> SplitResult:
+        """The parts of the URL.  Raises Unreachable for one that is none, Invalid where all that is sent would cross a network unencrypted."""
         try:
-            scheme, is_here = urlsplit(self.url).scheme, is_on_loopback(self.url)
+            url, is_here = urlsplit(self.url), is_on_loopback(self.url)
+            _ = url.port  # raises for what is none
         except ValueError as error:
             raise self.unreachable(error) from None
-        if scheme != "https" and not is_here:
-            place = f" in {self._variable}" if self._variable else ""
-            url = f"https://{self.url.partition('://')[2]}"
-            raise Invalid(
-                f"{unencrypted(self.url, scheme)}{place}, after `{LOGIN} {url}`, which keeps the authority of the box"
-            )
+        if url.scheme not in ("http", "https") or not url.hostname:
+            raise self.unreachable(ValueError("write http:// or https:// and a host, or unix:// and a path"))
+        if url.scheme == "https" or is_here:
+            return url
+        place = f" in {self._variable}" if self._variable else ""
+        secure = f"https://{self.url.partition('://')[2]}"
+        raise Invalid(
+            f"{unencrypted(self.url, url.scheme)}{place}, after `{LOGIN} {secure}`, which keeps the authority of the box"
+        )
 
     def too_much(self, path: str) -> Unavailable:
         """What to say of an answer that goes on beyond MOST_ANSWERED."""

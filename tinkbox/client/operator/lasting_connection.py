@@ -35,10 +35,8 @@ class LastingConnection(Connection):
         self._session = aiohttp.ClientSession(connector=self._connector, headers=self.headers)
 
     def _tcp_connector(self) -> "_TCPConnector":
-        if self.url.startswith("https://"):
-            return _TCPConnector(ssl=trust_in(self.authority))
-        self.refuse_clear_token()
-        return _TCPConnector()
+        is_encrypted = self.encrypted_or_here().scheme == "https"
+        return _TCPConnector(ssl=trust_in(self.authority)) if is_encrypted else _TCPConnector()
 
     async def close(self) -> None:
         self._connector.give_up()

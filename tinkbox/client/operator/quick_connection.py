@@ -11,7 +11,6 @@ from select import POLLIN, poll
 from socket import AF_UNIX, SOCK_STREAM, socket
 from time import monotonic
 from typing import Any, Final, TypeVar
-from urllib.parse import urlsplit
 
 from tinkbox.client.operator.box_certificates import trust_in
 from tinkbox.client.operator.connection import LATE, MOST_ANSWERED, SECONDS, Connection, Document, Reply, Work, encoded
@@ -20,7 +19,6 @@ from tinkbox.wire.list_total import HEADER, total_of
 T = TypeVar("T")
 TICK: Final = 1.0
 LOOK_EVERY: Final = 15.0  # seconds
-SCHEMES: Final = ("http", "https")
 
 
 def answer_of(question: Coroutine[Any, Any, T]) -> T:
@@ -125,18 +123,11 @@ class QuickConnection(Connection):
         """Raises Unreachable for a URL that is none."""
         if self.socket is not None:
             return _UnixConnection(self.socket)
-        try:
-            url = urlsplit(self.url)
-            port = url.port
-        except ValueError as error:
-            raise self.unreachable(error) from None
-        if url.scheme not in SCHEMES or not url.hostname:
-            raise self.unreachable(ValueError("write http:// or https:// and a host, or unix:// and a path"))
+        url = self.encrypted_or_here()
         self._base_path = url.path
         if url.scheme == "https":
-            return HTTPSConnection(url.hostname, port, timeout=SECONDS, context=trust_in(self.authority))
-        self.refuse_clear_token()
-        return HTTPConnection(url.hostname, port, timeout=SECONDS)
+            return HTTPSConnection(url.hostname or "", url.port, timeout=SECONDS, context=trust_in(self.authority))
+        return HTTPConnection(url.hostname or "", url.port, timeout=SECONDS)
 
 
 class _UnixConnection(HTTPConnection):

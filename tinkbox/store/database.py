@@ -12,6 +12,7 @@ change in halves, and changes nothing; what follows in memory follows the commit
 """
 
 import asyncio
+import logging
 import sqlite3
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import closing, suppress
@@ -64,6 +65,7 @@ from tinkbox.store.sqlite_errors import (
     READ,
     WRITTEN,
     at_start,
+    damaged_in_use,
     in_use,
     is_by_another_program,
     is_damage,
@@ -76,9 +78,11 @@ from tinkbox.store.syslog import SyslogTable
 from tinkbox.store.templates import TemplateTable
 from tinkbox.store.threads import BUSY_MS, Asked, ConnectionThread, Kind
 from tinkbox.store.tokens import TokenTable
+from tinkbox.store.unreadable_rows import unreadable_row
 from tinkbox.store.workflow_names import WorkflowNameTable
 from tinkbox.store.workflows import WorkflowTable
 
+_log = logging.getLogger(__name__)
 _ANY_TABLE = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' LIMIT 1"
 T = TypeVar("T")
 C = TypeVar("C", bound=ConnectionThread)
@@ -196,13 +200,22 @@ class _Refusals:
         """The refusal where the file could not be "read" or "written"."""
         refusal = in_use(self._path, error, doing=doing)
         if is_damage(error):
-            self._refused_writes.refuse(Unwritten.DAMAGED, f"{error} ({self._path})", _never, "the database is damaged")
+            self._note_damage(str(error))
         elif doing == WRITTEN:
             why = what_refused(self._path, error)
             self._refused_writes.refuse(
                 Unwritten.DATABASE, str(refusal), self.takes_again, fault=why.fault, way_out=why.text
             )
         return refusal
+
+    def of_row(self, why: str, error: BaseException) -> Unavailable:
+        """The refusal where a row cannot be read; `why` says which."""
+        self._note_damage(why)
+        _log.error("the database is damaged: %s", why, exc_info=error, extra={"action": "store.damaged"})
+        return Unavailable(damaged_in_use(self._path, why))
+
+    def _note_damage(self, why: str) -> None:
+        self._refused_writes.refuse(Unwritten.DAMAGED, f"{why} ({self._path})", _never, "the database is damaged")
 
 
 class _Reader(ConnectionThread):
@@ -219,6 +232,9 @@ class _Reader(ConnectionThread):
         """Have those that failed with the file, or with all of a transaction, hear what to do; what else failed is our fault."""
         for asked in group:
             error = asked.error
+            if error is not None and (why := unreadable_row(error)):
+                asked.error = self.refusals.of_row(why, error)
+                continue
             if not isinstance(error, sqlite3.Error):
                 continue
             if is_by_another_program(error):

@@ -132,12 +132,15 @@ from tinkbox.runtime import EngineAway
 from tinkbox.runtime.docker import DockerRuntime
 from tinkbox.serving_unit import (
     KEYS,
+    OWN_USER,
+    given_by_init,
     lost_credentials,
     new_owner,
     no_user,
     only_the_unit_reads,
     reader,
     refuse_root,
+    refuse_unreachable,
     serving_unit,
 )
 from tinkbox.settings import CONFIG, contradictions
@@ -863,12 +866,14 @@ async def check(
     draft: bool = False,
     osie_follows: bool = False,
     becomes: Path | None = None,
+    follows: str = "",
 ) -> Checked:
     """Look at everything that serving needs, and say what is wrong and what to do.
 
     It changes nothing.  Root looks at the files as the user of the unit that serves the data folder does, without one as the
     folder's owner: that user must be able to read the configuration's `file` as well, unless it is a `draft`, which only its
-    author may read yet, and which `becomes` another file.  Without an OSIE no machine can be provisioned, so it has to be there
+    author may read yet, and which `becomes` another file.  Where a unit is installed after this, `follows` is its text, and a folder is
+    judged as what becomes of it then.  Without an OSIE no machine can be provisioned, so it has to be there
     unless it follows.  What is a credential of the unit is not judged.  Beside an appliance that runs with the same folder its ports are left alone.  A Docker engine is not needed: without one everything works but hosted services.
     """
     wrong, later, borne, warnings = list[str](), list[str](), list[str](), list[str]()
@@ -878,12 +883,14 @@ async def check(
         load_loaders()
     running, usable, issuers_ca = None, False, None
     named = _named(settings.data)
-    unit = serving_unit(settings.data, becomes)
+    unit = serving_unit(settings.data, becomes, follows)
     away, to = only_the_unit_reads(unit), new_owner(settings.data, unit)
-    other = reader(settings.data, unit)
+    gives = bool(follows) and given_by_init(settings.data, unit)
+    other = None if gives else reader(settings.data, unit)
     wrong += _wrong_with_unit(settings, unit, is_installed=becomes is None)
     warnings += lost_credentials(unit)
     with _noting(wrong), ExitStack() as rights:
+        refuse_unreachable(settings.data, unit if follows else None)
         running = _running(settings.data)  # with the rights that we have: those of the user may not reach so far
         user = rights.enter_context(as_user(settings.data, other))
         if to is not None:
@@ -1052,7 +1059,7 @@ def _wrong_with_unit(settings: Settings, unit: InstalledUnit | None, *, is_insta
         yield is_hidden(hidden)
     if is_installed and (closed := unit.closed(folders)):
         yield is_closed(closed)
-    if is_installed and unit.user_name and unit.user is None:
+    if unit.user_name and unit.user is None and (is_installed or unit.user_name != OWN_USER):
         yield no_user(unit)
 
 

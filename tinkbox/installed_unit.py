@@ -64,9 +64,9 @@ class InstalledUnit:
         return None
 
 
-def installed_unit(root: Path = Path("/")) -> InstalledUnit | None:
-    """The unit with its drop-ins; None where there is neither."""
-    lines = list(_lines(root))
+def installed_unit(root: Path = Path("/"), follows: str = "") -> InstalledUnit | None:
+    """The unit with its drop-ins; None where there is neither.  Of one that `follows`, this is the text: it counts as installed."""
+    lines = list(_lines(root, follows))
     if not lines:
         return None
     said: dict[str, list[tuple[str, Path]]] = {}
@@ -115,12 +115,15 @@ def is_hidden(folders: Sequence[Path]) -> str:
     return f"{UNIT} does not see {named} (ProtectHome=, PrivateTmp=, InaccessiblePaths=): name a folder elsewhere, such as one below /srv"
 
 
-def _lines(root: Path) -> Iterator[tuple[str, str, Path]]:
+def _lines(root: Path, follows: str) -> Iterator[tuple[str, str, Path]]:
     """Each assignment in the section Service, in the order in which they count."""
-    for path in _files(root):
+    place = root / _FOLDERS[0] / UNIT
+    units = [place] if follows else [each / UNIT for each in _places(root) if (each / UNIT).is_file()][:1]
+    for path in (*units, *_drop_ins(root)):
         with suppress(OSError, UnicodeDecodeError):
+            text = follows if follows and path == place else path.read_text()
             section = ""
-            for line in map(str.strip, _CONTINUED.sub(" ", path.read_text()).splitlines()):
+            for line in map(str.strip, _CONTINUED.sub(" ", text).splitlines()):
                 key, equals, value = line.partition("=")
                 if line.startswith("["):
                     section = line
@@ -128,12 +131,14 @@ def _lines(root: Path) -> Iterator[tuple[str, str, Path]]:
                     yield key.strip(), value.strip(), path
 
 
-def _files(root: Path) -> Iterator[Path]:
-    folders = [root / each for each in _FOLDERS]
-    yield from [each / UNIT for each in folders if (each / UNIT).is_file()][:1]
+def _places(root: Path) -> Sequence[Path]:
+    return [root / each for each in _FOLDERS]
+
+
+def _drop_ins(root: Path) -> Iterator[Path]:
     drop_ins: dict[str, Path] = {}
     for kind in (f"{UNIT}.d", "service.d"):  # a drop-in for all services yields to one of ours with its name
-        for folder in folders:
+        for folder in _places(root):
             with suppress(OSError):
                 for each in (folder / kind).iterdir():
                     if each.suffix == ".conf":

@@ -332,6 +332,11 @@ def _can_be_given(folder: Path, owner: int) -> bool:
         return False
 
 
+def is_empty(folder: Path) -> bool:
+    """Whether nothing is in a folder but what its file system has from the beginning.  Raises OSError."""
+    return all(map(_is_of_file_system, folder.iterdir()))
+
+
 def is_systems(folder: Path) -> bool:
     """Whether programs of the system, or all its users, need a folder as it is (file-hierarchy(7))."""
     return folder in _SHARED_PLACES or any(each in (folder, *folder.parents) for each in _SYSTEMS)

@@ -1,6 +1,8 @@
 """The unit of systemd that serves a data folder, where this host has one: whose rights it has, and which keys it alone can read."""
 
 import os
+import shlex
+import stat
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -8,20 +10,26 @@ from pwd import getpwuid, struct_passwd
 from typing import Final
 
 from tinkbox.engine.secrets.key import CREDENTIAL
+from tinkbox.host_users import user_name
 from tinkbox.installed_unit import UNIT, InstalledUnit, installed_unit
-from tinkbox.model.errors import Denied, Refusal
+from tinkbox.model.errors import Denied, Refusal, Unavailable
+from tinkbox.private_files import is_empty, is_systems
 from tinkbox.settings import CONFIG, load
 from tinkbox.settings.environment import AUTHORITY_KEY, credentials_folder
 
 # What each is, by the name of its credential.
 KEYS: Mapping[str, str] = {AUTHORITY_KEY: "the key of the box's authority", CREDENTIAL: "the key of secrets"}
 
-_OWN_USER: Final = "tinkbox"  # of systemd/sysusers.conf
+OWN_USER: Final = "tinkbox"  # of systemd/sysusers.conf
+_MAKING: Final = f"""echo 'u {OWN_USER} - "tinkbox appliance" /var/lib/tinkbox' | systemd-sysusers - && """
 
 
-def serving_unit(data: Path, becomes: Path | None = None) -> InstalledUnit | None:
-    """The unit that serves this folder, as far as root or its own user asks; of a draft `becomes` says which file it becomes."""
-    unit = installed_unit()
+def serving_unit(data: Path, becomes: Path | None = None, follows: str = "") -> InstalledUnit | None:
+    """The unit that serves this folder, as far as root or its own user asks.
+
+    Of a draft `becomes` says which file it becomes; `follows` is the text of a unit that is installed after this.
+    """
+    unit = installed_unit(follows=follows)
     if unit is None or os.geteuid() not in (0, unit.user.pw_uid if unit.user else 0):
         return None
     return unit if _data_of(unit, data, becomes) == data else None
@@ -63,7 +71,7 @@ def no_user(unit: InstalledUnit) -> str:
     name = unit.user_name
     return (
         f"{UNIT} does not start: it runs as the user {name} (User=), and this host has no such user. Correct that "
-        f"(`systemctl cat tinkbox`), or make the user: `systemd-sysusers` makes {_OWN_USER}, `useradd --system {name}` any"
+        f"(`systemctl cat tinkbox`), or make the user: `systemd-sysusers` makes {OWN_USER}, `useradd --system {name}` any"
     )
 
 
@@ -81,6 +89,40 @@ def new_owner(data: Path, unit: InstalledUnit | None) -> struct_passwd | None:
     """Whom systemd gives the folder to, with all in it, when it starts the unit; None: it stays whose it is."""
     is_given = unit is not None and unit.state == data and os.geteuid() == 0
     return unit.user if unit is not None and is_given and data.is_dir() and not _is_of(data, unit.user) else None
+
+
+def given_by_init(data: Path, unit: InstalledUnit | None) -> bool:
+    """Whether `tinkbox init` gives the folder to the user of the unit that it installs: it is missing, or root's with nothing in it."""
+    if unit is None or unit.state == data or not unit.user_name or is_systems(Path(os.path.realpath(data))):
+        return False
+    try:
+        return not os.path.lexists(data) or (data.stat().st_uid == 0 and is_empty(data))
+    except OSError:
+        return False
+
+
+def refuse_unreachable(data: Path, unit: InstalledUnit | None) -> None:
+    """Raise Unavailable for a folder that the user of a unit that `tinkbox init` installs could not use, whether or not that user is there yet."""
+    if unit is None or not unit.user_name or (unit.user is not None and unit.user.pw_uid == 0):
+        return
+    name = unit.user_name
+    if given_by_init(data, unit):
+        for each in reversed(Path(os.path.realpath(data)).parents):
+            if each.is_dir() and not each.stat().st_mode & stat.S_IXOTH:
+                raise Unavailable(
+                    f"cannot use the data directory {data}: {UNIT} runs as the user {name}, who may not pass through {each}: `chmod o+x {each}` "
+                    "lets everybody pass through that folder"
+                )
+    elif unit.state != data and data.is_dir() and not _is_of(data, unit.user):
+        making = "" if unit.user else _MAKING
+        way = (
+            "it is the system's: name a folder of its own with --data"
+            if is_systems(Path(os.path.realpath(data)))
+            else f"where all in it is tinkbox's, `{making}chown -R {name}: {shlex.quote(str(data))}` gives it to {name}; else name another with --data"
+        )
+        raise Unavailable(
+            f"{data} belongs to user {user_name(data.stat().st_uid)}, and {UNIT} runs as the user {name}: {way}"
+        )
 
 
 def reader(data: Path, unit: InstalledUnit | None) -> struct_passwd | None:

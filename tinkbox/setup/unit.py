@@ -1,12 +1,14 @@
 """The systemd unit: its files, and the commands that make it run."""
 
+import os
 import subprocess
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Final
 
 from tinkbox.installed_unit import FOLDERS, UNIT, is_hidden, opening
 from tinkbox.model.errors import Unavailable
-from tinkbox.serving_unit import serving_unit
+from tinkbox.serving_unit import given_by_init, serving_unit
 from tinkbox.setup.placing import PLACES, packed, put
 
 PATIENCE_SECONDS = 10.0
@@ -14,6 +16,7 @@ PATIENCE_SECONDS = 10.0
 RESTART_IS_DUE = Path("/run/tinkbox-restart-is-due")
 _WRITTEN_BY = "# Written by `tinkbox init`: the folders that tinkbox.yaml names, and that the unit may write to."
 _SYSCTL = "/usr/lib/systemd/systemd-sysctl"  # of systemd, unlike sysctl(8)
+_OF_ONE: Final = 0o700  # as StateDirectoryMode= of the unit
 Run = Callable[[Sequence[str]], None]
 
 
@@ -47,6 +50,28 @@ def open_folders(data: Path, folders: Sequence[Path]) -> list[str]:
         raise Unavailable(f"cannot read {FOLDERS}: {error}") from None
     put(FOLDERS, "\n".join([before.rstrip("\n"), *opening(closed), ""]).encode())
     return [str(FOLDERS)]
+
+
+def give_folder(data: Path) -> None:
+    """Give the data folder to the user of the unit that serves it, as systemd gives that of `StateDirectory=`.  Raises Unavailable.
+
+    One that has something in it stays as it is.
+    """
+    unit = serving_unit(data)
+    if unit is None or unit.user is None or not given_by_init(data, unit):
+        return
+    user = unit.user
+    try:
+        there = os.open(data, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fchown(there, user.pw_uid, user.pw_gid)
+            os.fchmod(there, _OF_ONE)
+        finally:
+            os.close(there)
+    except OSError as error:
+        raise Unavailable(
+            f"cannot give the data folder {data} to {user.pw_name}, as which {UNIT} runs: {error.strerror}: name another with --data"
+        ) from None
 
 
 def start(run: Run) -> None:

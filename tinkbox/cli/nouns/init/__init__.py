@@ -49,7 +49,7 @@ def init(chosen: argparse.Namespace) -> int:
     try:
         settings = configured(chosen, ask, config, changed)
         with_unit = place_program(chosen, settings, changed, config)
-        bring_osie(chosen, ask, settings.data, changed)
+        bring_osie(chosen, ask, settings.data, changed, with_unit=with_unit)
         start(chosen, settings.data, config, changed, with_unit=with_unit)
     except BaseException as end:
         if needs_restart(changed, config):

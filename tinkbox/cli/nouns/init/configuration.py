@@ -42,11 +42,12 @@ def configured(chosen: argparse.Namespace, ask: Questions, config: Path, changed
     """
     from tinkbox.settings import load
 
+    follows = _unit_to_be(chosen, config)
     decided = any((chosen.interface, chosen.address, chosen.dhcp, chosen.pool, chosen.data))
     if config.is_file() and not decided:
         settings = load(config)
         print(clean(f"configuration   {config} is kept as it is"))
-        _check(settings, config, config)
+        _check(settings, config, config, follows)
         return settings
     before = load(config) if config.is_file() else None
     with ExitStack() as given:
@@ -56,7 +57,7 @@ def configured(chosen: argparse.Namespace, ask: Questions, config: Path, changed
             draft = Path(scratch, "tinkbox.yaml")
             draft.write_text(text)
             settings = load(draft)
-            _check(settings, draft, config)
+            _check(settings, draft, config, follows)
     if choice.is_new_address:
         _keep_address(choice, changed)
     if _write(config, text, ask):
@@ -289,14 +290,24 @@ def _pool(
     return ask.answer("addresses to lend", f"{first}-{last}", read)
 
 
-def _check(settings: "Settings", file: Path, becomes: Path) -> None:
+def _unit_to_be(chosen: argparse.Namespace, config: Path) -> str:
+    """The text of the unit that is installed after this; empty: none is."""
+    from tinkbox.cli.nouns.init.steps import no_unit_because
+    from tinkbox.setup.placing import packed
+
+    return "" if chosen.no_unit or no_unit_because(config) else packed("tinkbox.service").decode()
+
+
+def _check(settings: "Settings", file: Path, becomes: Path, follows: str) -> None:
     """Look at ports, files and folders as `serve --check` does; raises Invalid with all that keeps the appliance from serving."""
     import asyncio
 
     from tinkbox.app import check
 
     lines: list[str] = []
-    checked = asyncio.run(check(settings, lines.append, file, draft=True, osie_follows=True, becomes=becomes))
+    checked = asyncio.run(
+        check(settings, lines.append, file, draft=True, osie_follows=True, becomes=becomes, follows=follows)
+    )
     if checked.refused:
         wrong = dict.fromkeys([*checked.refused, *checked.borne])
         raise Invalid("this host is not ready for it, and nothing was written", [Problem(text=each) for each in wrong])

@@ -30,24 +30,18 @@ def place_program(chosen: argparse.Namespace, settings: "Settings", changed: lis
     from tinkbox.cli.reference.declarations import declared
     from tinkbox.installed_unit import FOLDERS
     from tinkbox.setup import unit
-    from tinkbox.setup.host import has_systemd
     from tinkbox.setup.placing import PROGRAM, put_program, running_program
 
-    program = running_program()
     if chosen.no_unit:
         return False
-    if program is None:
-        print("unit            not installed: this is a checkout, and a unit needs the executable (`make binary`)")
-        return False
-    if put_program(program):
-        changed.append(str(PROGRAM))
-        print(f"program         {PROGRAM}")
-    place_reference(declared(chosen.whole()), changed)
-    if not has_systemd():
-        print("unit            not installed: systemd does not run here")
-        return False
-    if config != CONFIG:
-        print(clean(f"unit            not installed: it reads {CONFIG}, not {config}"))
+    program = running_program()
+    if program is not None:
+        if put_program(program):
+            changed.append(str(PROGRAM))
+            print(f"program         {PROGRAM}")
+        place_reference(declared(chosen.whole()), changed)
+    if why := no_unit_because(config):
+        print(clean(f"unit            not installed: {why}"))
         return False
     files = unit.install(unit.run, settings.data, written_folders(settings))
     changed += files
@@ -60,12 +54,24 @@ def place_program(chosen: argparse.Namespace, settings: "Settings", changed: lis
     return True
 
 
-def bring_osie(chosen: argparse.Namespace, ask: Questions, data: Path, changed: list[str]) -> None:
+def no_unit_because(config: Path) -> str:
+    """Why no unit can be installed here; empty: one can."""
+    from tinkbox.setup.host import has_systemd
+    from tinkbox.setup.placing import running_program
+
+    if running_program() is None:
+        return "this is a checkout, and a unit needs the executable (`make binary`)"
+    if not has_systemd():
+        return "systemd does not run here"
+    return "" if config == CONFIG else f"it reads {CONFIG}, not {config}"
+
+
+def bring_osie(chosen: argparse.Namespace, ask: Questions, data: Path, changed: list[str], *, with_unit: bool) -> None:
     """Have an OSIE for machines to boot: that of the release, or one that is built now."""
     from tinkbox.osie.image import images
     from tinkbox.setup.placing import running_program
 
-    _make_data(data)
+    _make_data(data, with_unit=with_unit)
     for source in _files(chosen).osies:
         image, placed = place_osie(source, data / "osie")
         if placed:
@@ -165,11 +171,15 @@ def _say_what_it_waits_for() -> None:
     )
 
 
-def _make_data(data: Path) -> None:
+def _make_data(data: Path, *, with_unit: bool) -> None:
+    from tinkbox.setup.unit import give_folder
+
     try:
         data.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
         raise Unavailable(f"cannot make the data folder {data}: {error.strerror}: name another with --data") from None
+    if with_unit:
+        give_folder(data)
 
 
 def _answers(data: Path) -> bool:

@@ -9,6 +9,7 @@ import shlex
 import shutil
 import signal
 import socket
+import stat
 import struct
 import sys
 import time
@@ -166,6 +167,7 @@ _log = logging.getLogger(__name__)
 ANSWER_SECONDS = 5.0
 # For which a check waits for each answer of what other hosts serve.
 ELSEWHERE_SECONDS = 5.0
+_LATER = f" for root, and with `-o {OWN_USER}` for {UNIT}, once `tinkbox init` made that user"
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 _UCRED = struct.Struct("3i")  # unix(7), SO_PEERCRED: pid, uid, gid
 # What everybody is served is left as it is, whoever put it there, and so is what containers write.
@@ -921,7 +923,9 @@ async def check(
             )  # fmt: skip
             borne += own.wrong
             warnings += own.warnings
-        borne += _served_without(settings, file, osie_follows=osie_follows, has_secrets_key=CREDENTIAL not in away)
+        borne += _served_without(
+            settings, file, unit, osie_follows=osie_follows, has_secrets_key=CREDENTIAL not in away
+        )
         for name, place in away.items():
             say(
                 f"{KEYS[name]} is the credential {name} of {UNIT} ({place}): only the service reads it, so it was not examined"
@@ -983,7 +987,9 @@ async def _no_syslog(settings: Settings) -> list[str]:
     return []
 
 
-def _served_without(settings: Settings, file: Path, *, osie_follows: bool, has_secrets_key: bool) -> list[str]:
+def _served_without(
+    settings: Settings, file: Path, unit: InstalledUnit | None, *, osie_follows: bool, has_secrets_key: bool
+) -> list[str]:
     """What is wrong in the data folder, and stops no start; `file` is the configuration.
 
     Without `has_secrets_key` the key of secrets is where we cannot read it.
@@ -992,7 +998,7 @@ def _served_without(settings: Settings, file: Path, *, osie_follows: bool, has_s
     for look in (
         *([partial(_examine_secrets, data)] if has_secrets_key else []),
         partial(_examine_audit, data),
-        partial(_examine_audit_file, settings.audit.file),
+        partial(_examine_audit_file, settings, unit),
         partial(_examine_osie, data, named, file, needed=not osie_follows),
     ):
         with _noting(found):
@@ -1012,23 +1018,38 @@ def _examine_audit(data: Path) -> None:
         raise Unavailable(problem)
 
 
-def _examine_audit_file(named: str) -> None:
+def _examine_audit_file(settings: Settings, unit: InstalledUnit | None) -> None:
     """Raise Unavailable where the lines of the audit cannot be added to the file of `audit.file`."""
+    named = settings.audit.file
     path = Path(os.path.realpath(named))
     if named and path.is_dir():
         raise Unavailable(f"audit.file: {named} is a folder, and takes no lines of the audit: name a file in it")
-    if not named or os.access(path if path.exists() else path.parent, os.W_OK, effective_ids=True):
-        return
-    me, folder = user_name(os.geteuid()), path.parent
+    with as_user(settings.data, unit.user if unit else None):
+        if not named or _takes_lines(path, unit):
+            return
+        me, folder = unit.user_name if unit and unit.user_name else user_name(os.geteuid()), path.parent
     # A folder that is there may be the system's: it is never to be given away.
     why, way = (
         (f"{me} may not write there", "Name a file in a folder of its own")
         if folder.is_dir()
-        else (f"there is no folder {folder}", f"`install -d -m 750 -o {me} {folder}` makes that folder")
+        else (
+            f"there is no folder {folder}",
+            f"`install -d -m 750 -o {me} {folder}` makes that folder{_LATER if unit is None and os.geteuid() == 0 else ''}",
+        )
     )
     raise Unavailable(
         f"audit.file: no line of the audit gets into {path}: {why}. {way}; `LogsDirectory=` in a drop-in of the unit makes one below /var/log"
     )
+
+
+def _takes_lines(path: Path, unit: InstalledUnit | None) -> bool:
+    """Whether the present user may write to a file or, where it is missing, to its folder, or the user of the unit will."""
+    there = path if path.exists() else path.parent
+    if unit is not None and unit.makes(path.parent):
+        return True
+    if unit is not None and unit.user_name and unit.user is None:  # a user that is made yet has nothing of its own
+        return there.exists() and bool(there.stat().st_mode & stat.S_IWOTH)
+    return os.access(there, os.W_OK, effective_ids=True)
 
 
 def _examine_secrets(data: Path) -> None:

@@ -54,6 +54,15 @@ class InstalledUnit:
         """Those of the paths that it does not see."""
         return [*dict.fromkeys(each for each in paths if self.access.to(each) is Access.HIDDEN)]
 
+    def makes(self, folder: Path) -> bool:
+        """Whether systemd makes the folder, or gives it to the user with all in it, when it starts this."""
+        if folder not in self.access.made:
+            return False
+        try:
+            return self.user is None or folder.stat().st_uid != self.user.pw_uid
+        except FileNotFoundError:
+            return True
+
     def option(self, name: str) -> Path | None:
         """The path that an option of the command has."""
         for at, word in enumerate(self.command):

@@ -39,9 +39,13 @@ class Access(Enum):
 
 @dataclass(frozen=True, slots=True)
 class UnitAccess:
-    """What it has of each folder that its settings name: of what is below one it has the same."""
+    """What it has of each folder that its settings name: of what is below one it has the same.
+
+    `made` are those that systemd makes and gives to its user when it starts it.
+    """
 
     folders: Mapping[Path, Access] = field(default_factory=dict)
+    made: frozenset[Path] = frozenset()
 
     def to(self, path: Path) -> Access:
         """What it has of a path, which may be missing; links are followed, as systemd does."""
@@ -60,7 +64,8 @@ def unit_access(said: Said) -> UnitAccess:
     folders = {path: access for path, access in folders.items() if not any(map(path.is_relative_to, hidden))}
     folders |= dict.fromkeys(map(Path, hidden), Access.HIDDEN)
     folders |= dict.fromkeys(map(Path, _bound(said, "BindPaths")), Access.WRITES)
-    return UnitAccess(folders | dict.fromkeys(map(Path, _bound(said, "BindReadOnlyPaths")), Access.READS))
+    folders |= dict.fromkeys(map(Path, _bound(said, "BindReadOnlyPaths")), Access.READS)
+    return UnitAccess(folders, frozenset(map(Path, _made(said))))
 
 
 def written_as(path: Path) -> str:

@@ -128,3 +128,19 @@ def test_folder_that_the_unit_could_not_use_is_refused_before_anything_is_writte
 def test_without_a_unit_the_folder_stays_roots(programs: Path) -> None:
     ran = on_host(programs, "rm -r /run/systemd; initialize; stat --format '%U %a' /srv/tinkbox")
     assert (ran.returncode, ran.stdout.splitlines()[-1]) == (0, "root 700"), ran
+
+
+def test_folder_for_the_audit_is_to_be_made_for_the_user_that_init_makes(programs: Path) -> None:
+    ran = on_host(
+        programs,
+        "echo 'audit: {file: /srv/log/audit.jsonl}' >> /etc/tinkbox/tinkbox.yaml; tinkbox serve --check || initialize > /run/said; cat /run/said\n"
+        "sh -c \"$(grep -o '`install -d [^`]*`' /run/said | tr -d '`')\"; stat --format %U /srv/log; initialize",
+    )
+    assert ran.returncode == 0, ran
+    assert "there is no folder /srv/log. `install -d -m 750 -o tinkbox /srv/log` makes that folder;" in ran.stdout
+    assert (
+        "`install -d -m 750 -o root /srv/log` makes that folder for root, and with `-o tinkbox` for tinkbox.service, once"
+        in ran.stdout
+    )
+    assert "\ntinkbox\n" in ran.stdout
+    assert ran.stdout.count("warning: audit.file") == 1

@@ -306,3 +306,28 @@ def test_forgetting_an_authority_whose_key_is_a_credential_tells_that_it_comes_b
         in done.err
     )
     assert f"`rm -rf {had.data}/tls && systemctl daemon-reload`" in done.err
+
+
+def test_folder_that_systemd_makes_for_the_audit_at_the_start_is_not_missed(had: Configuration) -> None:
+    give(had.data, UID)
+    unit = had.path.parent / "units/tinkbox.service"
+    unit.write_text(f"{unit.read_text()}LogsDirectory=tinkbox-of-the-test\n")
+    had.path.write_text(had.path.read_text() + "audit: {file: /var/log/tinkbox-of-the-test/audit.jsonl}\n")
+    looked = checked(had)
+    assert (looked.status, wrong(looked)) == (0, []), looked
+    had.path.write_text(had.path.read_text().replace("audit.jsonl", "deeper/audit.jsonl"))
+    (told,) = wrong(checked(had))
+    assert "there is no folder /var/log/tinkbox-of-the-test/deeper." in told
+
+
+def test_file_of_the_audit_is_judged_as_the_units_user_also_where_systemd_gives_the_data_folder(
+    had: Configuration,
+) -> None:
+    state = had.path.parent / "state"
+    state.mkdir()
+    had.data.rename(state / "tinkbox")
+    give(state / "tinkbox", 0)
+    had.path.write_text(had.path.read_text().replace(f"data: {had.data}", "data: /var/lib/tinkbox"))
+    had.path.write_text(had.path.read_text() + f"audit: {{file: {had.path.parent}/audit.jsonl}}\n")
+    (told,) = wrong(checked(had, state))
+    assert f"{USER} may not write there" in told

@@ -21,7 +21,7 @@ from functools import partial
 from http import HTTPStatus
 from ipaddress import IPv4Address, IPv4Network
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 from aiohttp import web
 from aiohttp.typedefs import Middleware
@@ -45,7 +45,6 @@ from tinkbox.appliance import (
 from tinkbox.boot.http.loaders import load_loaders
 from tinkbox.boot.network.neighbours import most_neighbours
 from tinkbox.certificates import Certificates, Door
-from tinkbox.certificates.kept_files import FOLDER as TLS
 from tinkbox.certificates.kept_files import FORGET
 from tinkbox.certificates.own_certificate import foreign_names
 from tinkbox.certificates.unreadable_names import unreadable_names_untold
@@ -385,11 +384,18 @@ def _certificates(settings: Settings, sockets: Sockets, known: str) -> Certifica
     )  # fmt: skip
 
 
-async def forget_authority(data: Path, say: Say) -> str:
+class Forgotten(NamedTuple):
+    """The fingerprint of an authority, empty: none was known, and the file by which the unit has its key as a credential, None: it has not."""
+
+    known: str
+    credential: Path | None
+
+
+async def forget_authority(data: Path, say: Say) -> Forgotten:
     """Have the next start take the authority that is in the folder, or make one where none is; returns the one that is forgotten.
 
-    It is a fingerprint, empty: none was known.  The audit has it, and who runs this.  Raises NotFound for a folder without a
-    store, Conflict where an appliance runs, Unavailable where nothing can be written.
+    The audit has it, and who runs this.  Raises NotFound for a folder without a store, Conflict where an appliance runs,
+    Unavailable where nothing can be written.
     """
     try:
         is_there = (data / STORE).exists()
@@ -406,12 +412,8 @@ async def forget_authority(data: Path, say: Say) -> str:
                 await _forget_recorded(store, HeadFile(data), known, say)
         finally:
             await store.close()
-    if place := (serving.credentials if (serving := serving_unit(data)) else {}).get(AUTHORITY_KEY):
-        say(
-            f"The authority's key is the credential {AUTHORITY_KEY} of {UNIT} ({place}), so the next start has the same authority. To get "
-            f"a new one, take the credential out of that file, then `rm -rf {shlex.quote(str(data / TLS))} && systemctl daemon-reload`"
-        )
-    return known
+    unit = serving_unit(data)
+    return Forgotten(known, unit.credentials.get(AUTHORITY_KEY) if unit else None)
 
 
 def _refuse_other_than_owner(data: Path) -> None:

@@ -306,6 +306,10 @@ def test_forgetting_an_authority_whose_key_is_a_credential_tells_that_it_comes_b
         in done.err
     )
     assert f"`rm -rf {had.data}/tls && systemctl daemon-reload`" in done.err
+    assert done.out.startswith("Forgotten: SHA256:")
+    again = on_host(had, "--data", str(had.data), "authority", "--forget")
+    assert (again.status, again.out, again.err) == (0, f"{had.data} knows no authority.\n", done.err)
+    assert "next start" not in done.out
 
 
 def test_folder_that_systemd_makes_for_the_audit_at_the_start_is_not_missed(had: Configuration) -> None:

@@ -44,14 +44,28 @@ def show(chosen: argparse.Namespace) -> None:
 def _forget(chosen: argparse.Namespace) -> None:
     import asyncio
     import logging
+    import shlex
 
     from tinkbox.app import forget_authority
+    from tinkbox.installed_unit import UNIT
     from tinkbox.settings import load
+    from tinkbox.settings.environment import AUTHORITY_KEY
 
     # What is wrong is said below, and there is no log here: without a handler Python would write it as well.
     logging.getLogger("tinkbox").addHandler(logging.NullHandler())
     data = load(data=chosen.data).data
-    known = asyncio.run(forget_authority(data, lambda line: print(clean(line), file=sys.stderr)))
+    forgotten = asyncio.run(forget_authority(data, lambda line: print(clean(line), file=sys.stderr)))
+    known, place = forgotten
+    if place is not None:
+        print(clean(f"Forgotten: {known}." if known else f"{data} knows no authority."))
+        print(
+            clean(
+                f"The authority's key is the credential {AUTHORITY_KEY} of {UNIT} ({place}), so the next start has the same authority. To "
+                f"get a new one, take the credential out of that file, then `rm -rf {shlex.quote(str(data / 'tls'))} && systemctl daemon-reload`"
+            ),
+            file=sys.stderr,
+        )
+        return
     if not known:
         print(clean(f"{data} knows no authority: the next start takes the one in {data}/tls, or makes one"))
         return

@@ -73,6 +73,7 @@ class Chain:
         needed = self.followed(now)
         return (
             self._unfit(needed)
+            or self._without_usage(needed[0])
             or self._not_understood(needed, roots=False)
             or self._without_right(needed, roots=False)
             or self._outdated(needed, now)
@@ -165,6 +166,22 @@ class Chain:
             signed = called(needed[at - 1])
             return f"tls.certificate: in {self.path} {self._called(each)}, which signed {signed}, {lacks}. Have one made by an authority for servers"
         return ""
+
+    def _without_usage(self, leaf: x509.Certificate) -> str:
+        """What to say of a server's certificate whose key may do nothing of a handshake (RFC 5280 §4.2.1.3); empty: it may, or says nothing.
+
+        OpenSSL wants one of the three, and Go none.  Browsers want the first, as TLS 1.3 does.
+        """
+        try:
+            usage = leaf.extensions.get_extension_for_class(x509.KeyUsage).value
+        except (x509.ExtensionNotFound, ValueError):
+            return ""
+        if usage.digital_signature or usage.key_encipherment or usage.key_agreement:
+            return ""
+        return (
+            f"tls.certificate: {self.path} begins with {called(leaf)}, which is not for servers, so clients refuse the box: its key usage lacks "
+            "digitalSignature. Have a certificate made for a server"
+        )
 
     def _not_understood(self, needed: Sequence[x509.Certificate], *, roots: bool) -> str:
         """What to say where a root, or one of the others, has a critical extension that clients do not know; empty: none has."""

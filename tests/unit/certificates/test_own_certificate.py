@@ -295,6 +295,39 @@ def test_certificate_that_is_not_for_servers_is_an_error(
         assert (told in found, which in found, bool(found)) == (True, bool(told), bool(told))
 
 
+def key_usage(*allowed: str) -> x509.KeyUsage:
+    """One that allows this alone."""
+    names = ("digital_signature", "content_commitment", "key_encipherment", "data_encipherment", "key_agreement", "key_cert_sign", "crl_sign", "encipher_only", "decipher_only")  # fmt: skip
+    return x509.KeyUsage(**{each: each in allowed for each in names})
+
+
+@pytest.mark.parametrize(
+    ("allowed", "told"),
+    [
+        (["key_cert_sign"], True),
+        (["key_cert_sign", "crl_sign", "content_commitment", "data_encipherment"], True),
+        (["key_cert_sign", "digital_signature"], False),
+        (["key_encipherment"], False),
+        (["key_agreement"], False),
+    ],
+)
+def test_certificate_whose_key_may_do_nothing_of_a_handshake_is_an_error_where_openssl_refuses_it(
+    firm: Firm, trusts: Callable[..., None], tmp_path: Path, allowed: list[str], told: bool
+) -> None:
+    trusts(firm.root)
+    leaf = firm.strange_leaf(key_usage(*allowed))
+    chain, key = firm.files([leaf, firm.between])
+    found = read_own(chain, key).problem(NOW)
+    says = "begins with CN=box, which is not for servers, so clients refuse the box: its key usage lacks digitalSignature. Have"
+    assert (says in found, bool(found)) == (told, told)
+    (tmp_path / "root.pem").write_bytes(pem(firm.root))
+    verified = subprocess.run(
+        ["openssl", "verify", "-purpose", "sslserver", "-no_check_time", "-CAfile", str(tmp_path / "root.pem"), "-untrusted", str(chain), str(chain)],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert (verified.returncode != 0, "certificate purpose" in verified.stderr) == (told, told), verified
+
+
 NOT_CA = {"basic": x509.BasicConstraints(ca=False, path_length=None)}
 NO_PATH = {"basic": x509.BasicConstraints(ca=True, path_length=0)}
 

@@ -192,7 +192,7 @@ def distrusted(where: str, url: str, authority: str | None, error: ssl.SSLCertVe
     if error.verify_code == _OTHER_PURPOSE:
         return (
             f"{what}: the certificate in tls.certificate of its tinkbox.yaml, or an authority behind it, is for another purpose, as for clients alone "
-            "(its extended key usage lacks serverAuth). Have who runs the box get one that is made for a server; `tinkbox serve --check` there says "
+            "(its extended key usage lacks serverAuth), or for authorities (its key usage lacks digitalSignature). Have who runs the box get one that is made for a server; `tinkbox serve --check` there says "
             "which it is"
         )
     if error.verify_code in _NOT_PERMITTED:

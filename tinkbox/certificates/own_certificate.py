@@ -161,7 +161,10 @@ def _nameless(chain: Sequence[x509.Certificate], certificate: Path, key: Path) -
             f"tls.certificate: {certificate} begins with {called(chain[0])}, which is an authority's, and {key} is the key of that: "
             f"{_servers_key(chain)}"
         )
-    return f"tls.certificate: {certificate} names no host (subjectAltName), so nobody accepts it: have one made for the box's names"
+    return (
+        f"tls.certificate: {certificate} names no host in its subjectAltName, and its common name counts for no browser, nor for Go and this box "
+        "(RFC 9525): have one made for the box's names"
+    )
 
 
 def _servers_key(chain: Sequence[x509.Certificate]) -> str:

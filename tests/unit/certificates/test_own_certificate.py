@@ -328,6 +328,19 @@ def test_certificate_whose_key_may_do_nothing_of_a_handshake_is_an_error_where_o
     assert (verified.returncode != 0, "certificate purpose" in verified.stderr) == (told, told), verified
 
 
+def test_certificate_that_names_no_host_is_refused_with_who_goes_by_its_names_alone(tmp_path: Path) -> None:
+    chain, key = tmp_path / "chain.pem", tmp_path / "key.pem"
+    subprocess.run(
+        ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-subj", "/CN=box.lab.example",
+         "-addext", "basicConstraints=critical,CA:FALSE", "-keyout", str(key), "-out", str(chain)],
+        capture_output=True, check=True,
+    )  # fmt: skip
+    with pytest.raises(
+        Unavailable, match=r"its common name counts for no browser, nor for Go and this box \(RFC 9525\): have one made"
+    ):
+        read_own(chain, key)
+
+
 NOT_CA = {"basic": x509.BasicConstraints(ca=False, path_length=None)}
 NO_PATH = {"basic": x509.BasicConstraints(ca=True, path_length=0)}
 

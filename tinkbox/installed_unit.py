@@ -26,9 +26,12 @@ _CONTINUED: Final = re.compile(r"\\\n")
 _PREFIXES: Final = "@-:+!"  # of a command in ExecStart= (systemd.service(5))
 _NAMING: Final = ("LoadCredential", "LoadCredentialEncrypted", "SetCredential", "SetCredentialEncrypted")
 _IMPORTING: Final = "ImportCredential"
+_LOADING: Final = ("LoadCredential", "LoadCredentialEncrypted")
 _STORES: Final = tuple(
     f"{place}/credstore{kind}" for place in ("etc", "run", "usr/local/lib", "usr/lib") for kind in ("", ".encrypted")
 )
+# Those that the host was given itself, which systemd takes first (systemd-creds(1)).
+_GIVEN: Final = ("run/credentials/@system", "run/credentials/@encrypted")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +39,7 @@ class InstalledUnit:
     """`command` is what it starts, `state` the folder that systemd gives to its user, None: none, `credentials` the file that names each.
 
     `user` is None also where this host has none of the name `user_name`; `sealed` are the files in which it is told that credentials lie.
+    `absent` are those of the credentials that are named without a path, and that lie nowhere where systemd looks for them.
     """
 
     user: struct_passwd | None
@@ -44,6 +48,7 @@ class InstalledUnit:
     state: Path | None
     credentials: dict[str, Path]
     sealed: dict[str, Path]
+    absent: dict[str, Path]
     access: UnitAccess
 
     def closed(self, paths: Iterable[Path]) -> list[Path]:
@@ -91,6 +96,7 @@ def installed_unit(root: Path = Path("/"), follows: str = "") -> InstalledUnit |
         state=next((_STATE / each.partition(":")[0] for each in _first(said.get("StateDirectory", ()))), None),
         credentials=dict(_credentials(said, root)),
         sealed=dict(_sealed(said)),
+        absent=dict(_absent(said, root)),
         access=unit_access({key: [value for value, _ in values] for key, values in said.items()}),
     )
 
@@ -167,11 +173,34 @@ def _credentials(said: dict[str, list[tuple[str, Path]]], root: Path) -> Iterato
 
 def _sealed(said: dict[str, list[tuple[str, Path]]]) -> Iterator[tuple[str, Path]]:
     """The files that are named by their whole path: without one of them systemd starts nothing."""
-    for key in ("LoadCredential", "LoadCredentialEncrypted"):
+    for key in _LOADING:
         for value, _ in said.get(key, ()):
             name, _, place = value.partition(":")
             if place.startswith("/"):
                 yield name, Path(place)
+
+
+def _absent(said: dict[str, list[tuple[str, Path]]], root: Path) -> Iterator[tuple[str, Path]]:
+    """The file that names each; none of what the present user cannot see."""
+    stores = [root / each for each in (*_GIVEN, *_STORES)]
+    given = {value.partition(":")[0] for key in _NAMING if key not in _LOADING for value, _ in said.get(key, ())}
+    for key in _LOADING:
+        for value, path in said.get(key, ()):
+            name, _, place = value.partition(":")
+            lies_at = place or name
+            if "/" not in lies_at and name not in given and all(is_missing(each / lies_at) for each in stores):
+                yield name, path
+
+
+def is_missing(path: Path) -> bool:
+    """Whether there is no such file, as far as the present user can see that."""
+    try:
+        path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return True
+    except OSError:
+        return False
+    return False
 
 
 def _stored(root: Path) -> Iterator[str]:

@@ -11,7 +11,7 @@ from typing import Final
 
 from tinkbox.engine.secrets.key import CREDENTIAL
 from tinkbox.host_users import user_name
-from tinkbox.installed_unit import UNIT, InstalledUnit, installed_unit
+from tinkbox.installed_unit import UNIT, InstalledUnit, installed_unit, is_missing
 from tinkbox.model.errors import Denied, Refusal, Unavailable
 from tinkbox.private_files import is_empty, is_systems
 from tinkbox.settings import CONFIG, load
@@ -57,13 +57,21 @@ def only_the_unit_reads(unit: InstalledUnit | None) -> dict[str, Path]:
 
 def lost_credentials(unit: InstalledUnit | None) -> list[str]:
     """A warning of each credential of the unit whose file is missing, as far as this process can see that."""
-    named = {} if unit is None else unit.sealed
-    return [
+    if unit is None:
+        return []
+    sealed = [
         f"{UNIT} does not start: the file {path} of its credential {name} is not there. Seal or copy it there, or take it out of "
         "the unit (`systemctl cat tinkbox`)"
-        for name, path in named.items()
-        if _is_missing(path)
+        for name, path in unit.sealed.items()
+        if is_missing(path)
     ]
+    absent = [
+        f"{UNIT} starts without its credential {name} ({path}): it is in no folder in which systemd looks for it. Seal it to "
+        f"/etc/credstore.encrypted/{name}, or take it out of that file"
+        for name, path in unit.absent.items()
+        if name in KEYS
+    ]
+    return [*sealed, *absent]
 
 
 def no_user(unit: InstalledUnit) -> str:
@@ -132,16 +140,6 @@ def reader(data: Path, unit: InstalledUnit | None) -> struct_passwd | None:
     if unit.state == data:
         return getpwuid(0) if data.is_dir() else None
     return unit.user
-
-
-def _is_missing(path: Path) -> bool:
-    try:
-        path.stat()
-    except FileNotFoundError:
-        return True
-    except OSError:
-        return False
-    return False
 
 
 def _is_of(data: Path, user: struct_passwd | None) -> bool:

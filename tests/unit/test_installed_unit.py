@@ -72,6 +72,23 @@ def test_files_of_credentials_are_told_by_their_whole_path(tmp_path: Path) -> No
     assert unit.user.pw_name == "root"
 
 
+def test_credential_without_a_path_is_absent_where_no_store_has_it(tmp_path: Path) -> None:
+    named = lay(
+        tmp_path,
+        f"{DROP_INS}/keys.conf",
+        "[Service]\nLoadCredentialEncrypted=a\nLoadCredential=b\nLoadCredential=c:other\nLoadCredential=d\nLoadCredential=e:/etc/e\n"
+        "LoadCredential=f\nSetCredential=f:x\n",
+    )
+    unit = installed_unit(tmp_path)
+    assert unit is not None
+    assert unit.absent == dict.fromkeys("abcd", named)
+    for each in ("etc/credstore.encrypted/a", "usr/lib/credstore/b", "run/credstore/other", "run/credentials/@system/d"):  # fmt: skip
+        lay(tmp_path, each, "")
+    unit = installed_unit(tmp_path)
+    assert unit is not None
+    assert unit.absent == {}
+
+
 def test_docs_have_the_commands_that_let_the_unit_write_to_a_folder() -> None:
     docs = (Path(__file__).parents[2] / "docs/operating.md").read_text()
     assert "\n".join(to_open([Path("/srv/tinkbox")])) in docs

@@ -106,6 +106,11 @@ def test_keys_that_are_credentials_of_the_unit_are_not_judged(had: Configuration
     for key, name in (("the key of the box's authority", "tinkbox-authority-key"), ("the key of secrets", "tinkbox-secrets-key")):  # fmt: skip
         told = f"{key} is the credential {name} of tinkbox.service ({named}): only the service reads it, so it was not examined"
         assert told in looked.out
+    lost = [line for line in looked.out.splitlines() if line.startswith("warning: tinkbox.service")]
+    assert len(lost) == 2, looked
+    assert lost[1].startswith(
+        f"warning: tinkbox.service starts without its credential tinkbox-secrets-key ({named}): it is in no folder in which systemd looks"
+    )
 
 
 def test_credentials_of_a_unit_that_serves_another_folder_say_nothing(had: Configuration) -> None:

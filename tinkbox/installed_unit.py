@@ -127,7 +127,7 @@ def is_closed(folders: Sequence[Path]) -> str:
 def is_hidden(folders: Sequence[Path]) -> str:
     """What to say of folders that the unit does not see."""
     named = " and ".join(map(str, folders))
-    return f"{UNIT} does not see {named} (ProtectHome=, PrivateTmp=, InaccessiblePaths=): name a folder elsewhere, such as one below /srv"
+    return f"{UNIT} does not see {named} (ProtectHome=, PrivateTmp=, InaccessiblePaths=, TemporaryFileSystem=): name a folder elsewhere, such as one below /srv"
 
 
 def _lines(root: Path, follows: str) -> Iterator[tuple[str, str, Path]]:

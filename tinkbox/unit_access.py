@@ -56,16 +56,20 @@ class UnitAccess:
 
 def unit_access(said: Said) -> UnitAccess:
     """What the settings of the section Service say; of a path that is named twice the narrower counts, as for systemd."""
-    hidden = [*_hidden(said)]
+    emptied = [each.partition(":")[0] for each in _paths(said, "TemporaryFileSystem")]
+    hidden = [*_hidden(said), *emptied]
+    made = frozenset(map(Path, _made(said)))
     written = [*_KERNELS, *_made(said), *_paths(said, "ReadWritePaths")]
     folders = dict.fromkeys(map(Path, written), Access.WRITES)
     folders |= dict.fromkeys(map(Path, _read_only(said)), Access.READS)
     # What lies below a hidden folder stays hidden, unless it is mounted there from elsewhere.
     folders = {path: access for path, access in folders.items() if not any(map(path.is_relative_to, hidden))}
     folders |= dict.fromkeys(map(Path, hidden), Access.HIDDEN)
+    # systemd mounts what it makes in an empty file system as well.
+    folders |= {each: Access.WRITES for each in made if any(map(each.is_relative_to, emptied))}
     folders |= dict.fromkeys(map(Path, _bound(said, "BindPaths")), Access.WRITES)
     folders |= dict.fromkeys(map(Path, _bound(said, "BindReadOnlyPaths")), Access.READS)
-    return UnitAccess(folders, frozenset(map(Path, _made(said))))
+    return UnitAccess(folders, made)
 
 
 def written_as(path: Path) -> str:

@@ -36,6 +36,14 @@ STRICT = {"ProtectSystem": ["strict"], "StateDirectory": ["tinkbox"], "ProtectHo
         ({"ProtectSystem": ["strict", "no"]}, "/usr/d", Access.WRITES),
         ({"ProtectHome": ["read-only"]}, "/home/d", Access.READS),
         ({"InaccessiblePaths": ["-/srv/d"]}, "/srv/d/registry", Access.HIDDEN),
+        (
+            {**STRICT, "TemporaryFileSystem": ["/opt /srv:ro,size=1M"], "ReadWritePaths": ["/srv/d"]},
+            "/srv/d",
+            Access.HIDDEN,
+        ),
+        ({**STRICT, "TemporaryFileSystem": ["/var"]}, "/var/lib/tinkbox/registry", Access.WRITES),
+        ({**STRICT, "TemporaryFileSystem": ["/var"]}, "/var/lib/other", Access.HIDDEN),
+        ({"TemporaryFileSystem": ["/srv:ro"], "BindPaths": ["/srv/d"]}, "/srv/d", Access.WRITES),
     ],
 )
 def test_settings_tell_what_may_be_written(said: dict[str, list[str]], path: str, access: Access) -> None:

@@ -212,7 +212,7 @@ def test_folder_that_the_unit_does_not_see_is_told(had: Configuration) -> None:
     strict(had, "PrivateTmp=yes\n")
     (told,) = wrong(checked(had))
     assert (
-        f"tinkbox.service does not see {had.data} (ProtectHome=, PrivateTmp=, InaccessiblePaths=): name a folder"
+        f"tinkbox.service does not see {had.data} (ProtectHome=, PrivateTmp=, InaccessiblePaths=, TemporaryFileSystem=): name a folder"
         in told
     )
 

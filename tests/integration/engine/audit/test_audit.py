@@ -411,7 +411,7 @@ async def test_recordings_of_an_age_of_their_own_outlive_their_workflow_and_go_t
         box.breakpoints.touch, box.masks, box.shell_drivers, kept=timedelta(days=365), audit=box.audit,
     )  # fmt: skip
     hub.shells = made
-    opened = await made.open(offer.workflow_id, COMMAND, "anna")
+    opened = await made.open(offer.workflow_id, COMMAND, operator("anna"))
     async with made.attached(opened.id, opened.ticket, Mode.DRIVE):
         session = (await made.listed(offer.workflow_id))[0].session
         await made.over(session, ShellEnd(0, "", ""))
@@ -450,7 +450,7 @@ async def test_recording_goes_with_the_workflow_that_a_person_deletes(box: Appli
         box.breakpoints.touch, box.masks, box.shell_drivers,
     )  # fmt: skip
     hub.shells = made
-    opened = await made.open(offer.workflow_id, COMMAND, "anna")
+    opened = await made.open(offer.workflow_id, COMMAND, operator("anna"))
     async with made.attached(opened.id, opened.ticket, Mode.DRIVE):
         await made.over((await made.listed(offer.workflow_id))[0].session, ShellEnd(0, "", ""))
     await box.workflows.cancel(offer.workflow_id, "anna", force=True)

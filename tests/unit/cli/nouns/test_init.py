@@ -39,14 +39,14 @@ def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(
         host, "host_networks", lambda: {each.name: each.address.network for each in FOUND if each.address}
     )
-    monkeypatch.setattr(configuration, "_check", lambda settings, file, becomes: None)
+    monkeypatch.setattr(configuration, "_check", lambda *_: None)
     path = tmp_path / "tinkbox.yaml"
     path.write_text(WRITTEN + f"data: {tmp_path / 'data'}\n")
     return path
 
 
 def flags(**named: str | bool) -> argparse.Namespace:
-    absent = dict.fromkeys(("interface", "address", "dhcp", "pool", "data", "set_address", "yes"))
+    absent = dict.fromkeys(("interface", "address", "dhcp", "pool", "data", "set_address", "yes", "no_unit"))
     return argparse.Namespace(**{**absent, "yes": True, **named})
 
 

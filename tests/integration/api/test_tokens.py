@@ -292,6 +292,16 @@ async def test_a_watch_ends_when_its_token_expires(door: Door) -> None:
             assert b"the token has expired" in await followed.content.read()
 
 
+async def test_a_watch_whose_token_was_rotated_is_told_that_it_was_replaced(door: Door) -> None:
+    made = await make(door)
+    async with asking(made) as anna, anna.get(f"{door.url}/v1/events") as followed:
+        await followed.content.readline()
+        async with asyncio.timeout(WITHIN):
+            door.box.clock.forward(1)
+            await door.done("POST", "/v1/tokens/anna/rotate", {"overlap": "0"})
+            assert b"the token was replaced by a newer one of its name" in await followed.content.read()
+
+
 async def test_the_output_of_actions_is_followed_no_longer_than_the_token_counts(door: Door) -> None:
     await door.done("POST", "/v1/hardware", hardware(1))
     await door.done("POST", "/v1/templates", {"name": "hello", "data": HELLO})

@@ -8,7 +8,7 @@ import asyncio
 import hashlib
 import hmac
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final, NoReturn
@@ -26,6 +26,7 @@ USE_SECONDS: Final = 60.0
 KEPT: Final = timedelta(days=7)
 _WAS_REVOKED: Final = "was revoked"
 _HAS_EXPIRED: Final = "has expired"
+_WAS_REPLACED: Final = "was replaced by a newer one of its name"
 REVOKED: Final = f"the token {_WAS_REVOKED}"
 EXPIRED: Final = f"the token {_HAS_EXPIRED}"
 LEFT_SCOPE: Final = "labels changed, and a machine left the scope of the token: ask again"
@@ -111,7 +112,8 @@ class Tokens:
 
     def why_over(self, token_id: str) -> str:
         """What became of the token of this id, which counts no more."""
-        return _HAS_EXPIRED if token_id in self._by_id else _WAS_REVOKED
+        token = self._by_id.get(token_id)
+        return _why_over(token, self._newest()) if token is not None else _WAS_REVOKED
 
     def loses(self, token_id: str, changed: Sequence[Relabelled]) -> bool:
         """Whether one of these machines leaves the scope of a token by its labels."""
@@ -268,10 +270,10 @@ class Tokens:
 
     def tell_expired(self) -> None:
         """End what is under way with tokens that have expired."""
-        now = self._clock()
+        now, newest = self._clock(), self._newest()
         for each in self._by_hash.values():
             if each.is_over(now):
-                self._tell(each.id, EXPIRED)
+                self._tell(each.id, f"the token {_why_over(each, newest)}")
 
     async def save(self) -> None:
         """Save when which token was used; raises Unavailable."""
@@ -336,6 +338,13 @@ class Tokens:
             )
         return NotFound(f"no token {quoted(name)} here: `tinkbox token list` shows them")
 
+    def _newest(self) -> Mapping[str, datetime]:
+        """Of each name when the newest token was made."""
+        newest = dict[str, datetime]()
+        for each in self._by_id.values():
+            newest[each.name] = max(each.created_at, newest.get(each.name, each.created_at))
+        return newest
+
     def _refuse_too_many(self, number: int) -> None:
         if number >= MAX_TOKENS:
             raise Full(
@@ -367,6 +376,11 @@ class Tokens:
             if each.until is not None and each.until > now
         )
         return min((*ahead, USE_SECONDS))
+
+
+def _why_over(token: Token, newest: Mapping[str, datetime]) -> str:
+    """What became of one whose time is over; `newest` says when the newest of each name was made."""
+    return _WAS_REPLACED if newest[token.name] > token.created_at else _HAS_EXPIRED
 
 
 def hash_of(text: str) -> str:

@@ -484,7 +484,7 @@ class Chain:
                 self._cuts.append((through, str(told.get("through_digest"))))
                 # What is still there of the part that goes may be gone when it is looked for.
                 self._digests.setdefault(through, "")
-        # What is wrong with the chain itself says more.
+        # What is wrong with this line and the chain says more.
         if self._seals is not None and not self._unsealed and not self._seals.holds(line.number, told):
             self._unsealed = line.number
         if told.get("what") == EXAMINED:
@@ -510,7 +510,7 @@ class Chain:
         if not self._problem and self._first > self._after + 1:
             self._examine_beginning()
         if not self._problem and self._unsealed:
-            self._refuse(self._unsealed, f"line {self._unsealed} {FOREIGN}")
+            self._refuse_seal()
 
     def _examine_beginning(self) -> None:
         before = self._first - 1
@@ -542,6 +542,11 @@ class Chain:
 
     def _refuse(self, number: int, problem: str) -> None:
         self._wrong, self._problem = number, problem
+        if 0 < self._unsealed < number:  # the first line that is wrong is the one to look at
+            self._refuse_seal()
+
+    def _refuse_seal(self) -> None:
+        self._wrong, self._problem = self._unsealed, f"line {self._unsealed} {FOREIGN}"
 
 
 # Fields that every line has, and those that are whole numbers.

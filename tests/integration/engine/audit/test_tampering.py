@@ -615,7 +615,20 @@ async def test_lines_of_an_earlier_release_have_no_seal_and_count_as_they_did(bo
     assert (await audit.verify()).problem == ""
     assert ["seal" in each.document() for each in await audit.after(0, 9)] == [False, False, False, True, True]
     tamper(tmp_path, lambda forger: forger.put(6))
-    assert [(await audit.verify(after)).wrong for after in (0, 5)] == [6, 7], "the line that tells it"
+    assert [(await audit.verify(after)).wrong for after in (0, 5, 6)] == [6, 6, 7], "the line that tells it"
+
+
+async def test_first_line_of_a_chain_that_was_made_anew_is_named_also_behind_the_line_that_tells_it(
+    box: Appliance, tmp_path: Path
+) -> None:
+    audit = await written(box, tmp_path, LINES)
+    tamper(tmp_path, lambda forger: forger.chain_anew(3))
+    told = (3, f"line 3 {FOREIGN}")
+    found = await audit.verify()
+    assert (found.wrong, found.problem) == told
+    await audit.begin(ACT)
+    found = await audit.verify()
+    assert (found.wrong, found.problem) == told, "the chain is broken behind it"
 
 
 async def test_lines_of_another_key_count_once_it_is_told_that_the_key_is_another(

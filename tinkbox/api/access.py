@@ -116,10 +116,10 @@ def from_socket(request: web.Request) -> bool:
     return connection is not None and connection.family == socket.AF_UNIX
 
 
-def require(request: web.Request, right: Right) -> Caller:
-    """The caller, who has this right; raises Denied or Forbidden."""
+def require(request: web.Request, right: Right, *, within_scope: bool = True) -> Caller:
+    """The caller, who has this right; raises Denied or Forbidden.  `within_scope` is as for `Caller.require`."""
     known = caller(request)
-    known.require(right)
+    known.require(right, within_scope=within_scope)
     return known
 
 
@@ -189,14 +189,17 @@ def log_in(request: web.Request, known: Caller) -> None:
     request[_CALLER] = known
 
 
-def require_for(request: web.Request, *, changes: bool, right: Right = Right.OPERATE) -> Caller:
+def require_for(
+    request: web.Request, *, changes: bool, right: Right = Right.OPERATE, within_scope: bool = True
+) -> Caller:
     """The caller, who has the right to change, or may look where nothing is changed; raises Denied or Forbidden.
 
-    Who may operate learns by trying no more than by doing, so answers have no documents.
+    Who may operate learns by trying no more than by doing, so answers have no documents.  `within_scope` is as for
+    `Caller.require`.
     """
     known = caller(request)
     if changes or Right.LOOK not in known.rights:
-        known.require(right, instead="" if changes else FOR_A_LOOK)
+        known.require(right, instead="" if changes else FOR_A_LOOK, within_scope=within_scope)
     return known
 
 
@@ -242,7 +245,8 @@ def alternatives(handler: object) -> Sequence[Right]:
 def _for_either(handler: Any, right: Right) -> Handler:
     @wraps(handler)
     async def guarded(request: web.Request) -> web.StreamResponse:
-        await _refuse_beyond_scope(request, require_for(request, changes=False, right=right), handler, right)
+        person = require_for(request, changes=False, right=right, within_scope=keeps_to_scope(handler))
+        await _refuse_beyond_scope(request, person, handler, right)
         await refuse_unknown_names(request)
         response: web.StreamResponse = await handler(request)
         return response
@@ -278,7 +282,8 @@ async def _refuse_beyond_scope(request: web.Request, person: Caller, handler: ob
 def _guarded(handler: Any, right: Right) -> Handler:
     @wraps(handler)
     async def guarded(request: web.Request) -> web.StreamResponse:
-        await _refuse_beyond_scope(request, require(request, right), handler, right)
+        person = require(request, right, within_scope=keeps_to_scope(handler))
+        await _refuse_beyond_scope(request, person, handler, right)
         await refuse_unknown_names(request)
         response: web.StreamResponse = await handler(request)
         return response

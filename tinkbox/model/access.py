@@ -64,19 +64,21 @@ class Caller:
         rights = [each for each in Right if each in self.rights]
         return f"{self.name} ({', '.join(rights) if rights else 'no rights'})"
 
-    def _with(self, right: Right) -> str:
-        """How a token is made that has one more right."""
-        rights = ",".join(each for each in Right if each in self.rights | {right})
-        scope = f" -l {quote(str(self.scope))}" if self.scope is not None and right not in BEYOND_SCOPES else ""
-        return f"tinkbox token create NAME --right {rights}{scope}"
+    def require(self, right: Right, *, instead: str = "", within_scope: bool = True) -> None:
+        """Raises Forbidden where they lack the right; `instead` names another one that would do.
 
-    def require(self, right: Right, *, instead: str = "") -> None:
-        """Raises Forbidden where they lack the right; `instead` names another one that would do."""
-        if right not in self.rights:
-            raise Forbidden(
-                f"{self.describe()} lacks the right to {right}{instead}: "
-                f"who may {Right.ADMIN} makes a token that has it as well, `{self._with(right)}`"
-            )
+        What they want it for is not done `within_scope` where who has a scope is refused whatever their rights are.
+        """
+        if right in self.rights:
+            return
+        rights = ",".join(each for each in Right if each in self.rights | {right})
+        scoped = self.scope is not None and within_scope and right not in BEYOND_SCOPES
+        scope = f" -l {quote(str(self.scope))}" if scoped else ""
+        without = " without a scope" if self.scope is not None and not scoped else ""
+        raise Forbidden(
+            f"{self.describe()} lacks the right to {right}{instead}: who may {Right.ADMIN} makes a token{without} that has it "
+            f"as well, `tinkbox token create NAME --right {rights}{scope}`"
+        )
 
 
 def operator(name: str = OPERATOR, means: Means = Means.TOKEN) -> Caller:

@@ -75,6 +75,7 @@ PEOPLE = People(
         **{f"{right}-token": Caller(name=f"who-may-{right}", rights=frozenset({right})) for right in Right},
         # Every right, and a scope.
         "rack-token": Caller(name="of-rack-r1", rights=frozenset(Right), scope=SCOPE),
+        "none-of-r1-token": Caller(name="none-of-r1", rights=frozenset(), scope=SCOPE),
     }
 )
 # Letters of an answer: to look into more of them takes seconds.

@@ -325,6 +325,19 @@ async def test_a_token_with_a_scope_is_refused_where_a_route_does_not_keep_to_it
     )
 
 
+@pytest.mark.parametrize(("method", "path"), NEEDED)
+async def test_no_token_is_advised_that_would_be_refused_for_its_scope(door: Door, method: str, path: str) -> None:
+    url = door.url + path.replace("{key}", "machine-1").replace("{id}", "nothing")
+    async with (
+        aiohttp.ClientSession(headers={"Authorization": "Bearer none-of-r1-token"}) as session,
+        session.request(method, url, json={} if (method, path) in REHEARSED else None) as response,
+    ):
+        assert response.status == 403
+        told = (await response.json(content_type=None))["detail"]
+    advised = " -l rack=r1" if (method, path) in SCOPED else ""
+    assert told.endswith(f"`tinkbox token create NAME --right {NEEDED[method, path]}{advised}`")
+
+
 @pytest.mark.parametrize("path", [path for _, path in sorted(FOR_ANY)])
 async def test_what_is_for_every_token_answers_those_of_any_right_and_scope_and_nobody_else(
     door: Door, path: str

@@ -44,6 +44,8 @@ def test_a_token_is_made_and_used_and_revoked_without_a_restart(appliance: Confi
     assert (examined.status, "Not examined: what is outside of the scope of your token" in examined.out) == (0, True)
     assert run("doctor", "nosuch", environment=environment).status == 2
     refused = run("hardware", "delete", "machine-1", "--yes", environment=environment)
+    assert (refused.status, "`tinkbox token create NAME --right look,operate`" in refused.err) == (1, True)
+    refused = run("hardware", "label", "machine-1", "a=b", environment=environment)
     assert (refused.status, "`tinkbox token create NAME --right look,operate -l rack=r1`" in refused.err) == (1, True)
     assert typed("token", "revoke", "anna", "--yes").out == "Revoked token:  anna\n"
     refused = run("hardware", "list", environment=environment)

@@ -4,6 +4,7 @@ import pytest
 
 from tinkbox.model.access import Caller, Right, operator
 from tinkbox.model.errors import Forbidden
+from tinkbox.model.labels import parse_selector
 
 
 def test_the_operator_has_every_right() -> None:
@@ -25,3 +26,20 @@ def test_a_caller_is_told_which_right_is_missing() -> None:
         match=r"anna \(look\) lacks the right to operate: .* `tinkbox token create NAME --right look,operate`",
     ):
         anna.require(Right.OPERATE)
+
+
+@pytest.mark.parametrize(
+    ("right", "within_scope", "advised"),
+    [
+        (Right.OPERATE, True, "a token that has it as well, `tinkbox token create NAME --right look,operate -l rack=r1`"),
+        (Right.OPERATE, False, "a token without a scope that has it as well, `tinkbox token create NAME --right look,operate`"),
+        (Right.PUSH, True, "a token without a scope that has it as well, `tinkbox token create NAME --right look,push`"),
+    ],
+)  # fmt: skip
+def test_who_lacks_a_right_keeps_the_scope_in_the_advice_only_where_it_would_be_answered(
+    right: Right, within_scope: bool, advised: str
+) -> None:
+    bert = Caller(name="bert", rights=frozenset({Right.LOOK}), scope=parse_selector("rack=r1"))
+    with pytest.raises(Forbidden) as refused:
+        bert.require(right, within_scope=within_scope)
+    assert str(refused.value).endswith(advised)

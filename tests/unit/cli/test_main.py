@@ -209,6 +209,19 @@ WORKFLOW = "43a3b724-0cfa-4c0c-9a39-0a7b5b4c1b11"
         ("hardware push", {"POST /v1/hardware": {"id": MACHINE_ID, "pushed": PUSHED}}, "it was done: machines node7, m2"),
         ("hardware add 08:00:27:00:00:01", {"POST /v1/hardware/add": MACHINE}, "it was done: machine machine-1"),
         ("template create -n ubuntu", {"POST /v1/templates": {"id": "t1"}}, "it was done: template t1"),
+        *(
+            (
+                f"token create carl --right look --expires 1h{form}",
+                {"POST /v1/tokens": {"id": "1", "name": "carl", "token": "tbx_1"}},
+                "it was done: token carl, and nobody has the text that was to be printed: `tinkbox token rotate carl --expires 1h` prints another",
+            )
+            for form in ("", " -o json")
+        ),
+        (
+            "token rotate carl",
+            {"POST /v1/tokens/carl/rotate": {"id": "2", "name": "carl", "token": "tbx_2"}},
+            "it was done: token carl has another text now, its former one ends all the same, and nobody has the text that was to be printed: `tinkbox token rotate carl` prints another",
+        ),
     ],
 )  # fmt: skip
 def test_what_cannot_tell_what_it_changed_says_that_it_was_done(

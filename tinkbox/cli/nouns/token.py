@@ -165,19 +165,27 @@ def create(chosen: argparse.Namespace) -> int:
         "scope": chosen.label or "",
         "expires": chosen.expires,
     }
-    return _show_made(chosen, ask(chosen, lambda operator: operator.tokens.create(wanted)))
+    return _show_made(chosen, ask(chosen, lambda operator: operator.tokens.create(wanted)), "")
 
 
 def rotate(chosen: argparse.Namespace) -> int:
     from tinkbox.cli.connection import ask
 
     wanted = {"expires": chosen.expires, "overlap": chosen.overlap}
-    return _show_made(chosen, ask(chosen, lambda operator: operator.tokens.rotate(chosen.name, wanted)))
+    made = ask(chosen, lambda operator: operator.tokens.rotate(chosen.name, wanted))
+    return _show_made(chosen, made, " has another text now, its former one ends all the same")
 
 
-def _show_made(chosen: argparse.Namespace, made: Document) -> int:
+def _show_made(chosen: argparse.Namespace, made: Document, done: str) -> int:
+    """Print its text; where that cannot be written, say so and what is `done` beside."""
+    from tinkbox.cli.done_so_far import done_so_far
     from tinkbox.cli.output.formats import json_of, yaml_of
 
+    expires = f" --expires {shlex.quote(chosen.expires)}" if chosen.expires else ""
+    done_so_far().far = (
+        f"it was done: token {made['name']}{done}, and nobody has the text that was to be printed: "
+        f"`tinkbox token rotate {shlex.quote(made['name'])}{expires}` prints another"
+    )
     if chosen.format in ("json", "yaml"):
         print((json_of if chosen.format == "json" else yaml_of)(made), end="")
         return 0

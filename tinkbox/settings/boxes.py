@@ -13,7 +13,7 @@ from tinkbox.model.errors import Invalid, Unavailable
 from tinkbox.model.text import quoted
 from tinkbox.settings.environment import boxes_file
 from tinkbox.wire.operator_door import PORT as OPERATOR_PORT
-from tinkbox.wire.operator_door import unencrypted, url_of
+from tinkbox.wire.operator_door import unencrypted, url_of, with_user
 
 _PRIVATE: Final = 0o600
 
@@ -59,8 +59,9 @@ def box_url(typed: str) -> str:
         host, port = (parts.hostname or "").removesuffix("."), parts.port
     except ValueError:
         host, port = "", None
-    more = parts.query or parts.fragment or (bare and parts.path) or parts.username is not None
-    if not host or more or any(map(str.isspace, typed)):
+    if host and parts.username is not None:
+        raise Invalid(with_user("the URL", parts, "https"))
+    if not host or parts.query or parts.fragment or (bare and parts.path) or any(map(str.isspace, typed)):
         raise Invalid(f"{quoted(typed)} names no box: write https://HOST:{OPERATOR_PORT}")
     if parts.scheme != "https":
         raise Invalid(unencrypted(typed, parts.scheme))

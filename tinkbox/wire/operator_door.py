@@ -2,7 +2,7 @@
 
 from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import Final, NamedTuple
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from tinkbox.model.text import quoted
 
@@ -71,6 +71,12 @@ def is_on_loopback(url: str) -> bool:
 def unencrypted(url: str, scheme: str) -> str:
     """Why nothing is sent to a URL of this scheme, and what to type."""
     return f"{quoted(url)} is not encrypted, and no token or secret may cross the network so: write https:// instead of {scheme}://"
+
+
+def with_user(what: str, url: SplitResult, scheme: str) -> str:
+    """Why no URL with a user is taken, and what to type, without a password; `what` has it, such as a variable."""
+    _, _, place = url.netloc.rpartition("@")
+    return f"{what} has a user in it, and an appliance knows people by their tokens alone: write {scheme}://{place}{url.path.rstrip('/')}"
 
 
 def _host(text: str) -> IPv4Address | IPv6Address | str | None:

@@ -606,7 +606,7 @@ def test_box_that_is_away_is_told_with_logout(tmp_path: Path) -> None:
         ("unix:///operator.sock", "is not encrypted|names no box"),
         ("https://", "names no box"),
         ("a b", "names no box"),
-        ("https://anna:secret@box", "names no box"),
+        ("https://anna:secret@box", "the URL has a user in it"),
         ("box:70800", "names no box"),
     ],
 )

@@ -158,11 +158,10 @@ async def test_nobody_there_is_told_with_the_place_and_the_remedy(tmp_path: Path
             await operator.hardware.all()
         assert str(refusal.value).startswith(f"no appliance answers at {tmp_path}/nobody (No such file or directory): ")
         assert "`systemctl start tinkbox`" in str(refusal.value)
-    for url in ("http://127.0.0.1:1", "not a url", "ftp://x"):
-        with pytest.raises(Unreachable) as refusal:
-            async with Operator(LastingConnection(url=url)) as operator:
-                await operator.hardware.all()
-        assert "systemctl" not in str(refusal.value), "that host is another one"
+    with pytest.raises(Unreachable) as refusal:
+        async with Operator(LastingConnection(url="http://127.0.0.1:1")) as operator:
+            await operator.hardware.all()
+    assert "systemctl" not in str(refusal.value), "that host is another one"
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give up its rights")

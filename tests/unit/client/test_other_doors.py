@@ -283,6 +283,41 @@ async def test_http_to_another_host_is_refused_before_it_is_asked(
 
 
 @both_kinds
+@pytest.mark.parametrize("url", ["not a url", "ftp://x", "http://", "https:// ", "http://x:y", "https://192.0.2.1:99999", "http://[", "https://a b/"])  # fmt: skip
+async def test_what_is_no_url_is_told_without_a_question_whether_an_appliance_runs_there(
+    kind: type[Connection], url: str
+) -> None:
+    for question in (look, change):
+        refused = await refusal_of(kind(url=url, variable="TINKBOX_SERVER"), question)
+        assert type(refused) is Invalid
+        assert str(refused).startswith(f"'{url.strip()}', which TINKBOX_SERVER names, is no URL of an appliance (")
+        assert str(refused).endswith("): write https://HOST:7080, or unix:/PATH for a socket on this host")
+
+
+@both_kinds
+@pytest.mark.parametrize(
+    ("url", "typed"),
+    [
+        ("http://u:secret@192.0.2.1:7080", "https://192.0.2.1:7080"),
+        ("https://u:secret@[2001:db8::1]:7080/box/", "https://[2001:db8::1]:7080/box"),
+        ("http://u:secret@127.0.0.1:1", "http://127.0.0.1:1"),
+    ],
+)
+async def test_a_url_with_a_user_is_refused_and_its_password_is_not_told(
+    kind: type[Connection], url: str, typed: str
+) -> None:
+    refused = await refusal_of(kind(url=url, token="token", variable="TINKBOX_SERVER"))
+    assert type(refused) is Invalid
+    assert str(refused) == (
+        f"TINKBOX_SERVER has a user in it, and an appliance knows people by their tokens alone: write {typed}"
+    )
+    broken = str(
+        await refusal_of(kind(url=url.replace("192.0.2.1", "[").replace(":1", ":99999"), variable="TINKBOX_SERVER"))
+    )
+    assert "secret" not in broken
+
+
+@both_kinds
 async def test_a_server_with_tls_that_answers_to_http_is_told_to_be_https(
     kind: type[Connection], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -91,10 +91,7 @@ async def test_a_door_that_sends_elsewhere_is_told_with_the_place_and_the_remedy
             await asked(lambda operator: operator.hardware.all(), QuickConnection(socket=socket))
 
 
-@pytest.mark.parametrize(
-    "url",
-    ["http://127.0.0.1:1", "not a url", "ftp://x", "http://", "http://x:y", "http://[", "https://127.0.0.1:1", "https://a b/"],
-)  # fmt: skip
+@pytest.mark.parametrize("url", ["http://127.0.0.1:1", "https://127.0.0.1:1"])
 def test_nobody_at_a_url_is_told_with_the_place_and_the_remedy(url: str) -> None:
     async def question() -> object:
         async with Operator(QuickConnection(url=url)) as operator:

@@ -89,9 +89,16 @@ def test_logout_leaves_the_other_boxes() -> None:
     assert kept.without("https://old:7080").current == URL
 
 
-@pytest.mark.parametrize(
-    "typed", ["http://box", "unix:/x", "https://", "", " ", "https://a b", "https://u:p@box", "box?x"]
-)
+@pytest.mark.parametrize("typed", ["http://box", "unix:/x", "https://", "", " ", "https://a b", "box?x"])
 def test_what_is_no_box_is_refused(typed: str) -> None:
     with pytest.raises(Invalid, match=r"names no box|is not encrypted"):
         box_url(typed)
+
+
+@pytest.mark.parametrize("typed", ["https://u:secret@box:7080", "u:secret@box", "http://u:secret@box:7080"])
+def test_a_box_is_named_without_a_user_and_the_password_is_not_told(typed: str) -> None:
+    with pytest.raises(Invalid) as refused:
+        box_url(typed)
+    assert str(refused.value) == (
+        "the URL has a user in it, and an appliance knows people by their tokens alone: write https://box:7080"
+    )

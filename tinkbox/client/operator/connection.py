@@ -22,9 +22,10 @@ from tinkbox.client.refusals import CutOff, Unanswered, Unreachable, Untrusted, 
 from tinkbox.host_users import group_name, user_name
 from tinkbox.model.command_lines import PROGRAM, typable, typable_json
 from tinkbox.model.errors import Denied, Invalid, NotFound, Refusal, TooMany, Unavailable
+from tinkbox.model.text import quoted as quoted_text
 from tinkbox.model.text import spelled
 from tinkbox.wire.operator_door import HEADER as OPERATOR_DOOR
-from tinkbox.wire.operator_door import is_on_loopback, read_operator_door, unencrypted
+from tinkbox.wire.operator_door import is_on_loopback, read_operator_door, unencrypted, with_user
 
 if TYPE_CHECKING:
     from http.client import HTTPMessage
@@ -332,21 +333,30 @@ class Connection(ABC):
         )
 
     def encrypted_or_here(self) -> SplitResult:
-        """The parts of the URL.  Raises Unreachable for one that is none, Invalid where all that is sent would cross a network unencrypted."""
+        """The parts of the URL.  Raises Invalid for one that is none, has a user, or to which all would cross a network unencrypted."""
         try:
             url, is_here = urlsplit(self.url), is_on_loopback(self.url)
             _ = url.port  # raises for what is none
         except ValueError as error:
-            raise self.unreachable(error) from None
-        if url.scheme not in ("http", "https") or not url.hostname:
-            raise self.unreachable(ValueError("write http:// or https:// and a host, or unix:// and a path"))
+            raise Invalid(self._no_url(str(error))) from None
+        if url.scheme not in ("http", "https"):
+            raise Invalid(self._no_url("it begins with neither https:// nor http://"))
+        if not url.hostname or any(map(str.isspace, url.hostname)):
+            raise Invalid(self._no_url("it has no host"))
+        if url.username is not None:
+            raise Invalid(with_user(self._variable or "the URL", url, url.scheme if is_here else "https"))
         if url.scheme == "https" or is_here:
             return url
         place = f" in {self._variable}" if self._variable else ""
-        secure = f"https://{self.url.partition('://')[2]}"
         raise Invalid(
-            f"{unencrypted(self.url, url.scheme)}{place}, after `{LOGIN} {secure}`, which keeps the authority of the box"
+            f"{unencrypted(self.url, url.scheme)}{place}, after `{LOGIN} https://{url.netloc}{url.path}`, which keeps the "
+            "authority of the box"
         )
+
+    def _no_url(self, why: str) -> str:
+        told = quoted_text(self.url) if "@" not in self.url else "what is given"  # with a password
+        which = f", which {self._variable} names," if self._variable else ""
+        return f"{told}{which} is no URL of an appliance ({why}): write https://HOST:7080, or unix:/PATH for a socket on this host"
 
     def too_much(self, path: str) -> Unavailable:
         """What to say of an answer that goes on beyond MOST_ANSWERED."""

@@ -120,7 +120,7 @@ class QuickConnection(Connection):
             other.getresponse().read(MOST_ANSWERED)
 
     def _connect(self) -> HTTPConnection:
-        """Raises Unreachable for a URL that is none."""
+        """Raises as `encrypted_or_here`."""
         if self.socket is not None:
             return _UnixConnection(self.socket)
         url = self.encrypted_or_here()

@@ -1,5 +1,6 @@
 """Where an appliance takes commands, as its door for machines tells those who ask there, and as its data folder does."""
 
+import re
 from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import Final, NamedTuple
 from urllib.parse import SplitResult, urlsplit
@@ -13,6 +14,8 @@ LOCK: Final = "lock"
 _MOST: Final = 65535
 # Of `operator.listen`, unless it is set.
 PORT: Final = 7080
+# Where the API is at a box, which clients add themselves.  A host may be called v1.
+_API: Final = re.compile(r"(?<=[^/])/v1/*$")
 
 
 class OperatorDoor(NamedTuple):
@@ -45,6 +48,7 @@ def read_operator_door(text: str) -> OperatorDoor | None:
 
 def url_of(typed: str) -> str:
     """What a person types for a box as a URL: a host alone is spoken to over TLS, at the usual port unless it names one."""
+    typed = _API.sub("", typed)
     if "://" in typed:
         scheme, _, rest = typed.partition("://")
         return f"{scheme.lower()}://{rest}"

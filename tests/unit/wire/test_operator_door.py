@@ -58,3 +58,17 @@ def test_loopback_is_no_network(url: str, is_here: bool) -> None:
 
 def test_scheme_is_read_however_it_is_written() -> None:
     assert url_of("HTTPS://box/Path") == "https://box/Path"
+
+
+@pytest.mark.parametrize(
+    ("typed", "url"),
+    [
+        ("https://box:7080/v1", "https://box:7080"),
+        ("https://proxy/box/v1/", "https://proxy/box"),
+        ("box/v1", "https://box:7080"),
+        ("https://v1", "https://v1"),
+        ("https://box/v10", "https://box/v10"),
+    ],
+)
+def test_the_place_of_the_api_belongs_to_no_box(typed: str, url: str) -> None:
+    assert url_of(typed) == url

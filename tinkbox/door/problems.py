@@ -118,10 +118,13 @@ def refusal_problem(refusal: Refusal) -> web.Response:
 
 
 def _detail(request: web.Request, error: web.HTTPException) -> str:
-    """What an answer of the library says; it says nothing of a path that the door does not have."""
-    if error is request.match_info.http_exception and error.status == HTTPStatus.NOT_FOUND:
+    """What an answer of the library says; it says nothing of a path, or of a method at a path, that the door does not have."""
+    if error is request.match_info.http_exception:
         asked = f"{request.method[:_SHOWN]} {request.path[:_SHOWN]}"
-        return f"there is no {asked} here: is the URL right, and the client of the same release?"
+        if isinstance(error, web.HTTPMethodNotAllowed):
+            return f"there is no {asked} here, only {', '.join(sorted(error.allowed_methods))}"
+        if error.status == HTTPStatus.NOT_FOUND:
+            return f"there is no {asked} here: is the URL right, and the client of the same release?"
     return error.text or error.reason
 
 

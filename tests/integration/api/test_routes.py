@@ -515,6 +515,7 @@ async def test_the_rest_answers(door: Door) -> None:
     assert (await door.ask("GET", "/v1/nothing"))[0] == 404
     status, problem = await door.ask("PATCH", "/v1/hardware")
     assert (status, problem["type"]) == (405, "/problems/method-not-allowed")
+    assert problem["detail"] == "there is no PATCH /v1/hardware here, only GET, HEAD, POST"
     async with door.local.patch("http://tinkbox/v1/hardware") as response:
         assert response.headers["Allow"] == "GET,HEAD,POST"
 

@@ -1,8 +1,9 @@
 """Secrets in what programs print: found in every usual spelling, and blotted out in place.
 
 A mask is as long as what it hides, so that offsets into an output stay true.  A value is looked for as it is, in base64 at each
-of its three alignments (RFC 4648, sections 4 and 5), in hex, in Latin-1, and each longer line of it by itself.  Quoting, wrapping
-and escapes are not listed: what they do to the letters is undone in the output and in the value alike (`model.spelled_otherwise`).
+of its three alignments (RFC 4648, sections 4 and 5), in hex, in Latin-1, in UTF-8 twice, and each longer line of it by itself.
+Quoting, wrapping and escapes are not listed: what they do to the letters is undone in the output and in the value alike
+(`model.spelled_otherwise`).
 """
 
 import base64
@@ -47,7 +48,7 @@ def spellings(value: bytes) -> set[bytes]:
 
 def _forms(value: bytes) -> Iterator[bytes]:
     trimmed = value.strip()
-    for each in {value, trimmed, _latin(value), _latin(trimmed)}:
+    for each in {form(of) for of in (value, trimmed) for form in (bytes, _latin, _taken_for_latin)}:
         yield each
         yield each.hex().encode()
         yield each.hex().upper().encode()
@@ -66,6 +67,11 @@ def _latin(value: bytes) -> bytes:
     r"""In Latin-1 as far as that goes: Python and YAML mean it by `\xe9`, and programs log in so (RFC 7617, section 2.1)."""
     letters = value.decode(errors="surrogateescape")
     return b"".join(bytes([ord(each)]) if 0x80 <= ord(each) <= 0xFF else _encoded(each) for each in letters)
+
+
+def _taken_for_latin(value: bytes) -> bytes:
+    """In UTF-8 what is Latin-1, or in UTF-8 twice: as by programs that take what they read for Latin-1 and print UTF-8."""
+    return value.decode("latin-1").encode()
 
 
 def _encoded(text: str) -> bytes:
@@ -124,7 +130,7 @@ class _Patterns:
 class Masks:
     """What to blot out: `patterns`, longest first.  With `all` everything is, for nobody knows what the secrets are.
 
-    `longest` is how many bytes the longest value has.
+    `longest` is how many bytes the longest value has, with two for each beyond ASCII.
     """
 
     patterns: tuple[bytes, ...] = ()
@@ -143,7 +149,7 @@ class Masks:
     def of(cls, values: Iterable[bytes]) -> "Masks":
         values = list(values)
         patterns = _longest_first(each for value in values for each in spellings(value))
-        return cls(patterns, longest=max(map(len, values), default=0))
+        return cls(patterns, longest=max((len(_taken_for_latin(each)) for each in values), default=0))
 
     @classmethod
     def joined(cls, several: Sequence["Masks"]) -> "Masks":

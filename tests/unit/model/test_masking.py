@@ -207,6 +207,32 @@ def test_letters_in_latin_1_that_an_engine_kept_as_replacement_characters_are_ma
     assert set(masks.piece(b"", kept.encode(), known=True)) == set(b"x=*.")
 
 
+LATIN_SPELLED: dict[str, Callable[[str], object]] = {
+    "as it is": str,
+    "JSON": json.dumps,
+    "ascii": ascii,
+    "HTML": lambda text: text.encode("ascii", "xmlcharrefreplace").decode(),
+    "percent-encoded": urllib.parse.quote,
+    "base64": lambda text: base64.b64encode(text.encode()).decode(),
+    "hex": lambda text: text.encode().hex(),
+    "octal": lambda text: "".join(chr(each) if each < 0x80 else f"\\{each:o}" for each in text.encode()),
+}
+
+
+@pytest.mark.parametrize(
+    "value", ["Größe-1é 22".encode("latin-1"), "Größe-1é 22".encode(), b"\xff\xfe\x80\x81\xe9\xe8"], ids=repr
+)
+@pytest.mark.parametrize("spelled", LATIN_SPELLED)
+@pytest.mark.parametrize("size", [1, 7, 1_000])
+def test_value_that_a_program_takes_for_latin_1_is_masked_in_utf_8(spelled: str, value: bytes, size: int) -> None:
+    told = str(LATIN_SPELLED[spelled](value.decode("latin-1"))).encode()
+    printed = b"it is " + told + b" end of it\n"
+    masked = masked_in_pieces(Masks.of([value]), printed, range(size, len(printed), size))
+    assert masked.startswith(b"it is ")
+    assert masked.endswith(b" end of it\n")
+    assert masked.count(b"*") >= len(told) * (0.5 if size < 1_000 else 0.9), masked
+
+
 @pytest.mark.parametrize(
     "spelled",
     [lambda latin: latin.hex().encode(), lambda latin: base64.b64encode(b"anna:" + latin), binascii.hexlify],

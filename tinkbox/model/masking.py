@@ -16,7 +16,16 @@ from typing import Final
 
 from tinkbox.model.reasons import ReasonText
 from tinkbox.model.services import Standing
-from tinkbox.model.spelled_otherwise import CODES, Reading, undumped, unfilled, unseparated, without_filling
+from tinkbox.model.spelled_otherwise import (
+    CODES,
+    Reading,
+    shape_of,
+    undumped,
+    unfilled,
+    unprefixed,
+    unseparated,
+    without_filling,
+)
 from tinkbox.model.workflow import Outcome
 
 MASK: Final = b"*"
@@ -229,9 +238,11 @@ def _readings(data: bytes) -> Iterator[Reading]:
     for code in CODES:
         if decoded := code.read(data):
             yield unfilled(decoded.text, decoded) or decoded
-    for read in (unfilled, undumped, unseparated):
-        if reading := read(data):
+    shape = shape_of(data)
+    for reading in (unfilled(data), undumped(data, shape), unseparated(data)):
+        if reading:
             yield reading
+    yield from unprefixed(data, shape)
 
 
 def masked_outcome(masks: Masks, outcome: Outcome) -> Outcome:

@@ -4,8 +4,9 @@ Each reading is a text of its own whose places lead back to what was printed, so
 """
 
 import re
+import string
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
@@ -27,11 +28,28 @@ _NAMED: Final = {
     b"v": b"\v",
 }
 _ENTITIES: Final = {b"amp": b"&", b"lt": b"<", b"gt": b">", b"quot": b'"', b"apos": b"'"}
+_DIGITS: Final = re.compile(rb"(?!0[xX])[0-9a-fA-F]+")
+# A text's shape has 0 for each digit of hex and z for each other letter: so a search for digits is one for a fixed text, which is quick.
+_SHAPE: Final = bytes(
+    ord("0" if chr(each) in string.hexdigits else "z" if each in string.ascii_letters.encode() else chr(each))
+    for each in range(256)
+)
 # A line of `xxd`, and one of `hexdump -C` or `od -t x1`, also behind what a log puts before it: an offset and the digits, with a column
-# of letters behind them or none.
+# of letters behind them or none.  What stands before an offset may look like one.
 _DUMPED: Final = re.compile(
-    rb"(?<!\S)[0-9a-fA-F]{6,16}(?::((?: (?:[0-9a-fA-F]{2}){1,16}(?![0-9a-fA-F]))+)|"
-    rb" ((?: {1,2}[0-9a-fA-F]{2}(?![0-9a-fA-F]))+)|((?: [0-9a-fA-F]{2}(?![0-9a-fA-F]))+))[^\n]*"
+    rb"000000(?<![0z]000000)0{0,10}+(?!:? {1,2}0{6,16}+(?:: 00| {1,2}00 00|  00\s))(?::((?: (?:00){1,16}(?!0))+)|"
+    rb" ((?: {1,2}00(?!0))+)|((?: 00(?!0))+))[^\n]*"
+)
+_DUMPS: Final = (b"0: 00", b" 00 00 00")  # one of which is in a line that has six bytes
+# The bytes that a line ends in, where it is one of `xxd -p`, `od -An -t x1` or `xxd -i`, and what their full lines have.
+_END: Final = rb"[^0z\n\\]*+(?:\\z?[^0z\n\\]*+)*+$"
+_ENDING: Final = re.compile(
+    rb"(0(?<![0z]0)(?:z00(?!0)(?:[, ]{1,2}0z00(?!0))*+|0(?: 00(?!0))++|0*+))(%b|[, ]*0?z?0?\Z)?" % _END, re.MULTILINE
+)
+# Each is tried at the first of its bytes only: else a long line would take as long as the square of it.
+_FULL: Final = tuple(
+    re.compile(rb"%b(?<!%b%b)%b%b" % (one * least, one, one * least, more, _END), re.MULTILINE)
+    for one, least, more in ((b"0", 60, b"(?!0)"), (b" 00", 8, b"(?: 00)*+"), (b"0z00, ", 4, b"(?:0z00, )*+(?:0z00)?"))
 )
 
 # Bytes in hex, each with something before it (`%53`, `0x53, `) or behind it (`53:`, `53-`); at the end of a piece the last may be cut.
@@ -163,16 +181,59 @@ class Code:
         return [each for each in (*parts, (until - place, place, until)) if each[0]]
 
 
-def undumped(data: bytes) -> Reading | None:
+def shape_of(data: bytes) -> bytes:
+    """Where digits of hex and other letters stand."""
+    return data.translate(_SHAPE)
+
+
+def undumped(data: bytes, shape: bytes) -> Reading | None:
     """The digits of hex dumps; None: there is none.  The column of letters belongs to the digits before it."""
+    if not any(each in shape for each in _DUMPS):
+        return None
     texts, parts, length = list[bytes](), list[Part](), 0
-    for line in _DUMPED.finditer(data):
-        group = line.lastindex or 1
-        for digits in re.finditer(rb"[0-9a-fA-F]+", line[group]):
+    for line in _DUMPED.finditer(shape):
+        for digits in _DIGITS.finditer(data, *line.span(line.lastindex or 1)):
             texts.append(digits[0])
-            parts.append((len(digits[0]), line.start(group) + digits.start(), line.end()))
+            parts.append((len(digits[0]), digits.start(), line.end()))
         length = line.end()
     return Reading(b"".join(texts), lambda: parts, length, whole=True) if texts else None
+
+
+def unprefixed(data: bytes, shape: bytes) -> Iterator[Reading]:
+    """The digits that lines end in, of dumps without offsets behind what a log puts before them; none where no line is a full one.
+
+    What is there of a last line is read once as digits, and once as what stands before them.
+    """
+    if not any(each.search(shape) for each in _FULL):
+        return
+    lines = [each.span(1) for each in _ENDING.finditer(shape) if each[2] is not None]
+    yield _together(data, shape, lines)
+    if lines and lines[-1][0] > shape.rfind(b"\n"):
+        yield _together(data, shape, lines[:-1])
+
+
+def _together(data: bytes, shape: bytes, lines: Sequence[tuple[int, int]]) -> Reading:
+    """No dump goes on over a line that does not end in digits."""
+    texts, spans, place = list[bytes](), list[tuple[int, int, bool]](), 0
+    for begin, end in lines:
+        if shape.count(b"\n", place, begin) != 1:
+            texts.append(b" ")
+            spans.append((place, begin, False))
+        texts += _DIGITS.findall(data, begin, end)
+        spans.append((begin, end, True))
+        place = end
+    if shape.count(b"\n", place) > 1:
+        texts.append(b" ")
+        spans.append((place, len(data), False))
+
+    def parts() -> Iterator[Part]:
+        for begin, end, digits in spans:
+            if digits:
+                yield from ((len(each[0]), each.start(), each.end()) for each in _DIGITS.finditer(data, begin, end))
+            else:
+                yield 1, begin, end
+
+    return Reading(b"".join(texts), parts, len(data))
 
 
 def unseparated(data: bytes) -> Reading | None:

@@ -349,10 +349,13 @@ def test_where_nobody_knows_the_secrets_everything_is_masked() -> None:
     assert not Masks()
 
 
-@pytest.mark.parametrize("each", ["\\", "%25", "&amp;", "&", "^", "M-", "%", "&#", "\\u", "'"])
+@pytest.mark.parametrize(
+    "each",
+    ["\\", "%25", "&amp;", "&", "^", "M-", "%", "&#", "\\u", "'", "0x73, ", " 73", "73", "73\\n", "abcdef: ", "app: " + "73" * 30 + "\n"],
+)  # fmt: skip
 def test_output_of_escapes_alone_takes_no_long_time(each: str) -> None:
     before = time.perf_counter()
-    MASKS.piece(b"", each.encode() * 100_000, known=True)
+    MASKS.piece(b"", (each * 100_000)[:400_000].encode() + b"!z", known=True)
     assert time.perf_counter() - before < 5, "a tenth of a second"
 
 
@@ -371,7 +374,21 @@ def dumped(content: bytes, line: str, group: int, letters: str = "") -> bytes:
     return "\n".join(told).encode()
 
 
-@pytest.mark.parametrize("before", [b"#x: ", b"     7\t", b"[app] ", b"2026-11-30T22:00:00Z host app[12]: "])
+@pytest.mark.parametrize(
+    "before",
+    [
+        b"#x: ",
+        b"     7\t",
+        b"[app] ",
+        b"2026-11-30T22:00:00Z host app[12]: ",
+        b'{"log": "',
+        b"<7>",
+        b"'",
+        b"f=ab,",
+        b'msg="',
+        b"7f3a2b1c: ",
+    ],
+)
 @pytest.mark.parametrize("first_only", [False, True])
 @pytest.mark.parametrize(
     ("line", "group"), [("{:08x}: {}  ", 2), ("{:08x}  {}  ", 1), ("{:07o} {}", 1)], ids=["xxd", "hexdump", "od"]
@@ -386,6 +403,46 @@ def test_dumps_behind_what_a_log_puts_before_them_are_masked(
     assert masked.startswith(before)
     assert masked.count(b"*") > len(value) * 2, masked
     assert value[-4:].hex(" ", group).encode() not in masked
+
+
+def lines_of(content: bytes, size: int, spell: Callable[[bytes], str]) -> list[str]:
+    return [spell(content[place : place + size]) for place in range(0, len(content), size)]
+
+
+WITHOUT_OFFSETS: dict[str, tuple[int, Callable[[bytes], str]]] = {
+    "xxd -p": (30, bytes.hex),
+    "xxd -i": (12, lambda part: "  " + ", ".join(f"0x{each:02x}" for each in part) + ","),
+    "od -An -t x1": (16, lambda part: " " + part.hex(" ")),
+}
+
+
+@pytest.mark.parametrize("program", WITHOUT_OFFSETS)
+@pytest.mark.parametrize(
+    ("before", "behind"),
+    [("app: ", ""), ("<7>", "\r"), ('{"msg":"', '\\n"}'), ("2026-11-30T22:00:00Z app[12]: ", ""), ("│ ", " │"), ("Nov 30 22:00:00 ", "")],
+)  # fmt: skip
+@pytest.mark.parametrize("size", [1, 13, 61, 100_000])
+def test_dumps_without_offsets_are_masked_behind_what_a_log_puts_before_them(
+    program: str, before: str, behind: str, size: int
+) -> None:
+    value = b"correct horse battery staple 12345678\n"
+    lines = [before + each + behind for each in lines_of(b"a key: " + value, *WITHOUT_OFFSETS[program])]
+    printed = "\n".join(["begins at 12", *lines, "ended at 22", ""]).encode()
+    masks = Masks.of([value])
+    masked = masked_in_pieces(masks, printed, range(size, len(printed), size))
+    assert len(masked) == len(printed)
+    assert masked.startswith(b"begins at 12\n" + before.encode())
+    assert masked.endswith(b"\nended at 22\n")
+    assert masked.count(b"*") >= len(value) * 2 - 6, masked
+
+
+def test_lines_of_digits_that_are_no_secret_stay_as_they_are() -> None:
+    lines = [
+        f"app: {each}" for spelled in WITHOUT_OFFSETS.values() for each in lines_of(bytes(range(128, 192)), *spelled)
+    ]
+    printed = "\n".join([*lines, "layer sha256:" + "3f" * 32, "took 12", ""]).encode()
+    for place in range(1, len(printed), 7):
+        assert masked_in_pieces(MASKS, printed, [place]) == printed
 
 
 LONG = bytes(range(33, 127)) * 3 + b"'quoted' and <b>&amp;</b> \xc3\xa4\xf0\x9f\x94\x91 end"

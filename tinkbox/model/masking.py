@@ -8,10 +8,12 @@ Quoting, wrapping and escapes are not listed: what they do to the letters is und
 
 import base64
 import json
+import re
 import shlex
 import urllib.parse
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import Final
 
 from tinkbox.model.reasons import ReasonText
@@ -40,7 +42,10 @@ _ESCAPED: Final = 7  # bytes of a letter at most: \\u00xx, or "0x00, " with the 
 _WRAPPED: Final = 16  # bytes between two line ends at least
 _SLACK: Final = 160  # a line of a dump, twice
 _FEW: Final = 300  # beginnings of spellings that are looked for one by one; of more, at each place of the output whether it is one
+_MOST_CUT: Final = 64  # letters beyond ASCII of a value that may have been cut in two
 _MOST_TRIED: Final = 256  # places where a spelling may begin or end, before the first of them is taken for one
+_REPLACED: Final = "\N{REPLACEMENT CHARACTER}".encode()
+_BEYOND_ASCII: Final = re.compile(rb"[\xc2-\xf4][\x80-\xbf]+")
 _TO_MASK: Final = bytes(each if each in b"\r\n" else MASK[0] for each in range(256))
 
 
@@ -70,6 +75,8 @@ def _forms(value: bytes) -> Iterator[bytes]:
         if len(without_filling(each)) < _LEAST:
             yield _encoded(shlex.quote(text).strip("'"))
             yield _encoded(text.replace("'", "'\\''"))
+    for each in {value, trimmed}:
+        yield from islice(_with_cut_letter(each), _MOST_CUT)
 
 
 def _latin(value: bytes) -> bytes:
@@ -81,6 +88,12 @@ def _latin(value: bytes) -> bytes:
 def _taken_for_latin(value: bytes) -> bytes:
     """In UTF-8 what is Latin-1, or in UTF-8 twice: as by programs that take what they read for Latin-1 and print UTF-8."""
     return value.decode("latin-1").encode()
+
+
+def _with_cut_letter(value: bytes) -> Iterator[bytes]:
+    """With one letter that was cut in two, as where an engine cuts a long line: it keeps U+FFFD for each byte of it."""
+    for letter in _BEYOND_ASCII.finditer(value):
+        yield value[: letter.start()] + len(letter[0]) * _REPLACED + value[letter.end() :]
 
 
 def _encoded(text: str) -> bytes:

@@ -199,6 +199,23 @@ def test_letters_in_latin_1_are_masked() -> None:
     assert masks.piece(b"", rb"x=Gr\xf6\xdfe-1\xE9.", known=True) == b"x=" + b"*" * 17 + b"."
 
 
+@pytest.mark.parametrize("value", ["Grüße €an Zoë", "é1234567", "1234567𝄞"])
+def test_value_with_a_letter_that_an_engine_cut_in_two_is_masked(value: str) -> None:
+    masks, whole = Masks.of([value.encode()]), value.encode()
+    for cut in range(1, len(whole)):
+        kept = "".join(_kept_by_engine(each) for each in (b"x=" + whole[:cut], whole[cut:] + b"."))
+        assert set(masks.text(kept)) == set("x=*."), cut
+        assert set(masks.piece(b"", kept.encode(), known=True)) == set(b"x=*."), cut
+
+
+def _kept_by_engine(line: bytes) -> str:
+    """In the log of an engine, which is JSON that Go wrote: a replacement character for each byte that is no UTF-8."""
+    return "".join(
+        "\N{REPLACEMENT CHARACTER}" if "\udc80" <= each <= "\udcff" else each
+        for each in line.decode(errors="surrogateescape")
+    )
+
+
 @pytest.mark.parametrize("value", ["Größe-1é", "é12345", "Ünï-Cödé", "Ã¤-Ãü9Zw~"])
 def test_letters_in_latin_1_that_an_engine_kept_as_replacement_characters_are_masked(value: str) -> None:
     kept = f"x={value}.".encode("latin-1").decode(errors="replace")

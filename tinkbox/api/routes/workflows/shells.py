@@ -116,7 +116,7 @@ class _ShellDoor:
         Parameter("after", int, about="bytes of the output that are known already"),
     )
     async def attach(self, request: web.Request) -> Annotated[web.StreamResponse, WEB_SOCKET]:
-        """A session's WebSocket, with its `ticket`."""
+        """A session's WebSocket, with its `ticket`; its messages are in docs/breakpoints.md."""
         expect_websocket(request)
         asked, after = request.query, request.query.get("after", "0")
         if not is_number(after):

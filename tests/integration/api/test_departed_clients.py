@@ -268,13 +268,13 @@ async def test_what_a_client_asked_for_before_it_went_away_is_in_the_log(
         assert request.transport is not None
         request.transport.abort()
 
-    def require(request: web.Request, right: Right) -> Caller:
-        found = required(request, right)
+    def require(request: web.Request, right: Right, *, within_scope: bool) -> Caller:
+        found = required(request, right, within_scope=within_scope)
         leave(request)
         return found
 
-    def require_for(request: web.Request, *, changes: bool, right: Right = Right.OPERATE) -> Caller:
-        found = required_for(request, changes=changes, right=right)
+    def require_for(request: web.Request, *, changes: bool, right: Right = Right.OPERATE, within_scope: bool) -> Caller:
+        found = required_for(request, changes=changes, right=right, within_scope=within_scope)
         leave(request)
         return found
 

@@ -422,7 +422,7 @@ class Verdict:
     """What an examination of lines found: how many there were, from `first` to `last`.
 
     `wrong` is the number of the first line that is not as it was written, or that is missing, 0: none; `problem` says what is
-    wrong in a sentence, empty: nothing.  `digest` is that of the last line that was examined, empty: of none.
+    wrong in a sentence, empty: nothing.  Behind the line `goes_on_after` more can be examined, 0: nothing follows.  `digest` is that of the last line that was examined, empty: of none.
     """
 
     lines: int
@@ -431,6 +431,7 @@ class Verdict:
     wrong: int = 0
     problem: str = ""
     digest: str = ""
+    goes_on_after: int = 0
 
 
 class Chain:
@@ -448,7 +449,7 @@ class Chain:
         self._first_previous = ""
         self._digests: dict[int, str] = {}
         self._cuts: list[tuple[int, str]] = []
-        self._wrong = 0
+        self._wrong = self._goes_on_after = 0
         self._problem = ""
         self._is_told = False
 
@@ -485,8 +486,8 @@ class Chain:
                 # What is still there of the part that goes may be gone when it is looked for.
                 self._digests.setdefault(through, "")
         # What is wrong with this line and the chain says more.
-        if self._seals is not None and not self._unsealed and not self._seals.holds(line.number, told):
-            self._unsealed = line.number
+        if self._seals is not None and not self._seals.holds(line.number, told):
+            self._unsealed, self._goes_on_after = self._unsealed or line.number, line.number
         if told.get("what") == EXAMINED:
             return self._refuse(line.number, f"line {line.number} tells what the appliance found: {told.get('why')}")
         return None
@@ -503,7 +504,7 @@ class Chain:
             self._examine_end(head)
         return Verdict(
             lines=self._lines, first=self._first, last=self._last, wrong=self._wrong, problem=self._problem,
-            digest=self._digest if self._lines else "",
+            digest=self._digest if self._lines else "", goes_on_after=self._goes_on_after,
         )  # fmt: skip
 
     def _examine_rest(self) -> None:
@@ -523,12 +524,13 @@ class Chain:
             self._refuse(
                 self._after + 1,
                 f"lines {self._after + 1} to {before} are missing, and no line says that they were deleted for their age",
+                before,
             )
 
     def _examine_end(self, head: Head) -> None:
         if head.number > self._last:
             missing = self._last + 1
-            self._refuse(missing, f"lines {missing} to {head.number} are missing: the head names line {head.number}")
+            self._refuse(missing, f"lines {missing} to {head.number} are missing: the head names line {head.number}", 0)
         elif 0 < self._first <= head.number and self._digests.get(head.number) != head.digest:
             self._refuse(head.number, f"line {head.number} is another one than the head names")
 
@@ -536,12 +538,15 @@ class Chain:
         expected = self._last + 1
         if number > expected:
             missing = f"line {expected} is" if number == expected + 1 else f"lines {expected} to {number - 1} are"
-            self._refuse(expected, f"{missing} missing or in another place: line {number} follows line {self._last}")
+            self._refuse(
+                expected, f"{missing} missing or in another place: line {number} follows line {self._last}", number - 1
+            )
         else:
             self._refuse(number, f"line {number} follows line {self._last}: it is in another place, or there twice")
 
-    def _refuse(self, number: int, problem: str) -> None:
+    def _refuse(self, number: int, problem: str, goes_on_after: int | None = None) -> None:
         self._wrong, self._problem = number, problem
+        self._goes_on_after = number if goes_on_after is None else goes_on_after
         if 0 < self._unsealed < number:  # the first line that is wrong is the one to look at
             self._refuse_seal()
 

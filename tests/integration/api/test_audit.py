@@ -54,7 +54,7 @@ async def test_change_is_a_line_before_and_one_after_it_is_made(door: Door) -> N
     assert done["did"] == [{"what": "hardware pushed", "which": MACHINE, "names": names}]
     assert done["previous"] == asked["digest"]
     verdict = await door.done("GET", "/v1/audit/verify")
-    whole = {"lines": 2, "first": 1, "last": 2, "wrong": 0, "problem": "", "digest": done["digest"]}
+    whole = {"lines": 2, "first": 1, "last": 2, "wrong": 0, "problem": "", "digest": done["digest"], "goes_on_after": 0}
     assert verdict == {**whole, "deliveries": []}
 
 

@@ -240,11 +240,9 @@ def verify(chosen: argparse.Namespace) -> int:
 
 
 def _goes_on(verdict: Document, after: int) -> str:
-    """What to type for the lines behind the one that is wrong; empty: there are none, or `after` is behind the last."""
-    wrong = verdict["wrong"]
-    if wrong <= after or wrong > verdict["last"]:
-        return ""
-    return f". Once you know why, `tinkbox audit verify --after {wrong}` examines what follows"
+    """What to type for the lines behind those that are wrong; empty: there are none, or `after` is behind the last."""
+    known = verdict.get("goes_on_after", 0)  # an earlier appliance does not tell it
+    return f". Once you know why, `tinkbox audit verify --after {known}` examines what follows" if known > after else ""
 
 
 def _begins_later(verdict: Document, chosen: argparse.Namespace) -> str:

@@ -629,6 +629,7 @@ async def test_first_line_of_a_chain_that_was_made_anew_is_named_also_behind_the
     await audit.begin(ACT)
     found = await audit.verify()
     assert (found.wrong, found.problem) == told, "the chain is broken behind it"
+    assert (await audit.verify(found.goes_on_after)).problem == "", "no step for each of these lines"
 
 
 async def test_lines_of_another_key_count_once_it_is_told_that_the_key_is_another(

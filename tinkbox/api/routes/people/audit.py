@@ -98,7 +98,10 @@ class DeliveryDocument(TypedDict):
 
 
 class VerdictDocument(TypedDict):
-    """`wrong` is the number of the first line that is not as it was written or is missing, 0: none; `digest` is the last line's."""
+    """`wrong` is the number of the first line that is not as it was written or is missing, 0: none; `digest` is the last line's.
+
+    More can be examined `after` the line `goes_on_after`, 0: nothing follows.
+    """
 
     lines: int
     first: int
@@ -106,6 +109,7 @@ class VerdictDocument(TypedDict):
     wrong: int
     problem: str
     digest: str
+    goes_on_after: int
     deliveries: list[DeliveryDocument]
 
 

@@ -467,10 +467,13 @@ class Chain:
         told = line.told()
         if told is None:
             return self._refuse(line.number, f"line {line.number} is not as it was written")
-        self._is_told = told.get("what") == EXAMINED
+        is_sealed = self._seals is None or self._seals.holds(line.number, told)
+        self._is_told = is_sealed and told.get("what") == EXAMINED
         if not self._first:
             self._first, self._first_previous = line.number, str(told.get("previous"))
         elif line.number != self._last + 1:
+            # The line that tells that lines are missing follows the last one that is there.
+            self._is_told = self._is_told and told.get("previous") == self._digest
             return self._refuse_place(line.number)
         elif told.get("previous") != self._digest:
             return self._refuse(
@@ -486,9 +489,9 @@ class Chain:
                 # What is still there of the part that goes may be gone when it is looked for.
                 self._digests.setdefault(through, "")
         # What is wrong with this line and the chain says more.
-        if self._seals is not None and not self._seals.holds(line.number, told):
+        if not is_sealed:
             self._unsealed, self._goes_on_after = self._unsealed or line.number, line.number
-        if told.get("what") == EXAMINED:
+        if self._is_told:
             return self._refuse(line.number, f"line {line.number} tells what the appliance found: {told.get('why')}")
         return None
 

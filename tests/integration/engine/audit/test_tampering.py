@@ -632,6 +632,39 @@ async def test_first_line_of_a_chain_that_was_made_anew_is_named_also_behind_the
     assert (await audit.verify(found.goes_on_after)).problem == "", "no step for each of these lines"
 
 
+def _gap(forger: Forger, act: Act) -> None:
+    forger.put(6, act, forger.digest(3))
+    forger.delete("number IN (4, 5)")
+
+
+def _far_off(forger: Forger, act: Act) -> None:
+    forger.put(LINES + 1000, act, forger.digest(LINES))
+
+
+def _at_the_end(forger: Forger, act: Act) -> None:
+    forger.put(LINES + 1, act)
+
+
+@pytest.mark.parametrize(
+    ("forge", "wrong", "found"),
+    [
+        (_gap, 4, "lines 4 to 5 are missing"),
+        (_far_off, LINES + 1, f"lines {LINES + 1} to {LINES + 999} are missing"),
+        (_at_the_end, LINES + 1, f"line {LINES + 1} {FOREIGN}"),
+    ],
+)
+async def test_forged_line_that_says_what_the_appliance_found_keeps_nothing_untold(
+    box: Appliance, tmp_path: Path, forge: Callable[[Forger, Act], None], wrong: int, found: str
+) -> None:
+    await written(box, tmp_path, LINES)
+    tamper(tmp_path, lambda forger: forge(forger, replace(BERTS, what=EXAMINED, why="all is well")))
+    audit = audit_in(box, tmp_path)
+    await audit.load()
+    verdict = await audit.verify()
+    assert (verdict.wrong, verdict.problem[: len(found)]) == (wrong, found)
+    assert audit.broken is not None, "a line tells it"
+
+
 async def test_lines_of_another_key_count_once_it_is_told_that_the_key_is_another(
     box: Appliance, tmp_path: Path
 ) -> None:

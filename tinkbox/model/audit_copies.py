@@ -5,10 +5,12 @@ fault of the file.
 """
 
 import json
-from typing import Final
+from collections.abc import Sequence
+from typing import Any, Final
 
 from tinkbox.model.audit import Line, line_digest, line_from_document
 from tinkbox.model.errors import Invalid
+from tinkbox.model.text import quoted
 
 _OBJECT: Final = b"{"  # a head of syslog has none, for the appliance sends no structured data (RFC 5424, section 6.3)
 
@@ -26,7 +28,7 @@ class CopiedLines:
         """A line of the audit, None: it was there before, with the same digest.  Raises Invalid for what is none."""
         begin = written.find(_OBJECT)
         try:
-            found = json.loads(written[begin:]) if begin >= 0 else None
+            found = json.loads(written[begin:], object_pairs_hook=_object) if begin >= 0 else None
         except (ValueError, RecursionError):
             found = None
         if not isinstance(found, dict):
@@ -41,3 +43,15 @@ class CopiedLines:
         if digest == line.digest:
             self._digests.setdefault(line.number, bytes.fromhex(digest))
         return line
+
+
+def _object(members: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    """Raises Invalid for a key that is there twice: of two values a digest has one, and a reader may see the other."""
+    found = dict(members)
+    if len(found) < len(members):
+        names = [name for name, _ in members]
+        twice = next(each for each in names if names.count(each) > 1)
+        raise Invalid(
+            f"it has the key {quoted(twice)} twice, which no line of the audit has: another program changed it"
+        )
+    return found

@@ -57,6 +57,14 @@ def test_a_line_that_came_again_changed_is_a_fault() -> None:
     assert "line 2 follows line 4" in verdict.problem
 
 
+@pytest.mark.parametrize("more", ['{"who":"eve",', '{"what":"token revoked",'])
+def test_a_line_with_a_key_twice_is_refused(more: str) -> None:
+    """Whoever reads the line sees another one than its digest is of."""
+    line = written(1)[0].decode().replace("{", more, 1)
+    with pytest.raises(Invalid, match="twice, which no line of the audit has"):
+        examined([line.encode()])
+
+
 def test_a_line_in_another_place_is_a_fault() -> None:
     lines = written(4)
     verdict, _ = examined([lines[0], lines[2], lines[1], lines[3]])

@@ -7,8 +7,8 @@ from typing import Final
 
 _TABLES: Final = f"{__package__}."
 _RUN_THEM: Final = frozenset({f"{_TABLES}{each}" for each in ("database", "threads")})
-# What SQLite says of a column that is read as JSON and holds none.
-_NO_JSON: Final = ("malformed JSON", "JSON cannot hold BLOB values")
+# What SQLite, or Python of it, says of a column that is read as JSON or as text and holds none.
+_NO_TEXT: Final = ("malformed JSON", "JSON cannot hold BLOB values", "Could not decode to UTF-8 column")
 
 
 def unreadable_row(error: BaseException) -> str:
@@ -17,7 +17,7 @@ def unreadable_row(error: BaseException) -> str:
     The error comes from a module of tables, out of what that made of values: no argument that is wrong gets there.
     """
     found = next(_modules_of_tables(error.__traceback__), "")
-    if not found or not (isinstance(error, (ValueError, TypeError, KeyError, AttributeError)) or _is_of_json(error)):
+    if not found or not (isinstance(error, (ValueError, TypeError, KeyError, AttributeError)) or _is_of_text(error)):
         return ""
     return (
         f"a row of its {found.replace('_', ' ')} cannot be read, {type(error).__name__}: {' '.join(str(error).split())}"
@@ -33,5 +33,5 @@ def _modules_of_tables(traceback: TracebackType | None) -> Iterator[str]:
         traceback = traceback.tb_next
 
 
-def _is_of_json(error: BaseException) -> bool:
-    return isinstance(error, sqlite3.OperationalError) and str(error).startswith(_NO_JSON)
+def _is_of_text(error: BaseException) -> bool:
+    return isinstance(error, sqlite3.OperationalError) and str(error).startswith(_NO_TEXT)

@@ -28,6 +28,10 @@ def change(path: Path, sql: str) -> None:
     [
         ("UPDATE token SET rights = 'look,operate'", "ValueError: 'look,operate' is not a valid Right"),
         ("UPDATE token SET rights = x'ff'", "ValueError: b'\\xff' is not a valid Right"),
+        (
+            "UPDATE token SET name = CAST(x'61ff' AS TEXT)",
+            "OperationalError: Could not decode to UTF-8 column 'name' with text 'a\ufffd'",
+        ),
         ("UPDATE token SET scope = x'ff'", "TypeError: cannot use a string pattern on a bytes-like object"),
         ("UPDATE token SET created_at = 'once'", "ValueError: Invalid isoformat string: 'once'"),
     ],

@@ -115,8 +115,11 @@ def refuse_unreachable(data: Path, unit: InstalledUnit | None) -> None:
         return
     name = unit.user_name
     if given_by_init(data, unit):
-        for each in reversed(Path(os.path.realpath(data)).parents):
-            if each.is_dir() and not each.stat().st_mode & stat.S_IXOTH:
+        for each in sorted({*data.absolute().parents, *Path(os.path.realpath(data)).parents}):
+            if not each.is_dir():
+                continue
+            _refuse_others(each, data, unit)
+            if not each.stat().st_mode & stat.S_IXOTH:
                 raise Unavailable(
                     f"cannot use the data directory {data}: {UNIT} runs as the user {name}, who may not pass through {each}: `chmod o+x {each}` "
                     "lets everybody pass through that folder"
@@ -130,6 +133,21 @@ def refuse_unreachable(data: Path, unit: InstalledUnit | None) -> None:
         )
         raise Unavailable(
             f"{data} belongs to user {user_name(data.stat().st_uid)}, and {UNIT} runs as the user {name}: {way}"
+        )
+
+
+def _refuse_others(folder: Path, data: Path, unit: InstalledUnit) -> None:
+    """Raise Unavailable where somebody else may put another folder in the place of this one, which the data folder is below."""
+    seen = folder.stat()
+    if seen.st_uid not in (0, unit.user.pw_uid if unit.user else 0):
+        raise Unavailable(
+            f"cannot use the data directory {data}: {folder} belongs to user {user_name(seen.st_uid)}, who may put another one in its place: "
+            "name one elsewhere with --data, such as one below /srv"
+        )
+    if seen.st_mode & stat.S_IWOTH and not seen.st_mode & stat.S_ISVTX:
+        raise Unavailable(
+            f"cannot use the data directory {data}: everybody may write to {folder}, and put another one in its place: `chmod o-w {folder}` ends "
+            "that; else name one elsewhere with --data"
         )
 
 

@@ -109,6 +109,12 @@ initialize || cat /run/served""",
     ("before", "data", "said"),
     [
         ("mkdir -m 700 /srv/mine", "/srv/mine/tinkbox", "`chmod o+x /srv/mine` lets everybody pass through"),
+        ("mkdir /srv/his; chown 12345 /srv/his", "/srv/his/tinkbox", "/srv/his belongs to user 12345, who may put another one in its place"),
+        (
+            "mkdir /srv/his; chown 12345 /srv/his; mkdir /srv/victim; ln -s /srv/victim /srv/his/link", "/srv/his/link/tinkbox",
+            "/srv/his belongs to user 12345, who may put another one in its place",
+        ),
+        ("mkdir -m 777 /srv/all", "/srv/all/tinkbox", "`chmod o-w /srv/all` ends that"),
         ("", "/srv", "/srv belongs to user root, and tinkbox.service runs as the user tinkbox: it is the system's: name"),
         ("", "/root/tinkbox", "tinkbox.service does not see /root/tinkbox (ProtectHome="),
         (

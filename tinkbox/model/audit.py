@@ -472,8 +472,7 @@ class Chain:
         if not self._first:
             self._first, self._first_previous = line.number, str(told.get("previous"))
         elif line.number != self._last + 1:
-            # The line that tells that lines are missing follows the last one that is there.
-            self._is_told = self._is_told and told.get("previous") == self._digest
+            self._is_told = self._is_told and missing_lines(self._last + 1, line.number - 1) in str(told.get("why"))
             return self._refuse_place(line.number)
         elif told.get("previous") != self._digest:
             return self._refuse(

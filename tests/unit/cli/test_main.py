@@ -213,14 +213,14 @@ WORKFLOW = "43a3b724-0cfa-4c0c-9a39-0a7b5b4c1b11"
             (
                 f"token create carl --right look --expires 1h{form}",
                 {"POST /v1/tokens": {"id": "1", "name": "carl", "token": "tbx_1"}},
-                "it was done: token carl, and nobody has the text that was to be printed: `tinkbox token rotate carl --expires 1h` prints another",
+                "it was done: token carl, and its text could not be printed: `tinkbox token rotate carl --expires 1h` prints another",
             )
             for form in ("", " -o json")
         ),
         (
             "token rotate carl",
             {"POST /v1/tokens/carl/rotate": {"id": "2", "name": "carl", "token": "tbx_2"}},
-            "it was done: token carl has another text now, its former one ends all the same, and nobody has the text that was to be printed: `tinkbox token rotate carl` prints another",
+            "it was done: token carl has another text now, its former one ends all the same, and its text could not be printed: `tinkbox token rotate carl` prints another",
         ),
     ],
 )  # fmt: skip

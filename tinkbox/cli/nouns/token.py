@@ -183,7 +183,7 @@ def _show_made(chosen: argparse.Namespace, made: Document, done: str) -> int:
 
     expires = f" --expires {shlex.quote(chosen.expires)}" if chosen.expires else ""
     done_so_far().far = (
-        f"it was done: token {made['name']}{done}, and nobody has the text that was to be printed: "
+        f"it was done: token {made['name']}{done}, and its text could not be printed: "
         f"`tinkbox token rotate {shlex.quote(made['name'])}{expires}` prints another"
     )
     if chosen.format in ("json", "yaml"):
